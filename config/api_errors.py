@@ -1,0 +1,89 @@
+"""The one error shape of the API: application/problem+json (RFC 9457) with a code, a request id and field errors."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from http import HTTPStatus
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, JsonResponse
+from django.utils.translation import gettext as _
+from rest_framework import exceptions
+from rest_framework.response import Response
+from rest_framework.views import set_rollback
+
+logger = logging.getLogger(__name__)
+MEDIA_TYPE = "application/problem+json"
+
+
+class Unprocessable(exceptions.APIException):
+    """422: well-formed but wrong. `errors` are dicts with pointer, code and detail."""
+
+    status_code = 422
+    default_code = "invalid_request"
+
+    def __init__(self, errors: list[dict[str, Any]], detail: str | None = None) -> None:
+        super().__init__(detail or _("The request is well formed, but some values cannot be used."))
+        self.errors = errors
+
+
+def problem_body(
+    request: HttpRequest, status: int, code: str, detail: str, errors: list[dict[str, Any]] | None = None
+) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "type": f"/api/docs#{code}",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": detail,
+        "instance": request.path,
+        "code": code,
+        "request_id": getattr(request, "request_id", None),
+    }
+    if errors is not None:
+        body["errors"] = errors
+    return body
+
+
+def problem_response(error: Exception, context: dict[str, Any]) -> Response | None:
+    """DRF's exception handler; unexpected errors are logged with the request id and answered without their inside."""
+    request = context["request"]._request
+    headers: dict[str, str] = {}
+    if isinstance(error, exceptions.ValidationError):
+        error = Unprocessable(list(field_errors(error.get_full_details())))
+    if isinstance(error, Http404):
+        error = exceptions.NotFound(_("There is nothing at this address."))
+    elif isinstance(error, PermissionDenied):
+        error = exceptions.PermissionDenied()
+    if isinstance(error, exceptions.APIException):
+        status, code = error.status_code, str(error.get_codes()) if isinstance(error.get_codes(), str) else "invalid"
+        detail = str(error.detail)
+        if wait := getattr(error, "wait", None):
+            headers["Retry-After"] = str(int(wait))
+        if challenge := getattr(error, "auth_header", None):
+            headers["WWW-Authenticate"] = challenge
+    else:
+        logger.exception("unhandled error, request %s", getattr(request, "request_id", "-"), exc_info=error)
+        status, code, detail = 500, "internal_error", _("Something failed on our side. Quote the request id to us.")
+    set_rollback()
+    body = problem_body(request, status, code, detail, getattr(error, "errors", None))
+    return Response(body, status=status, headers=headers, content_type=MEDIA_TYPE)
+
+
+def field_errors(details: Any, pointer: str = "") -> Iterator[dict[str, Any]]:
+    """DRF's nested error details as a flat list with JSON pointers."""
+    if isinstance(details, dict) and {"message", "code"} == set(details):
+        yield {"pointer": pointer, "code": str(details["code"]), "detail": str(details["message"])}
+    elif isinstance(details, dict):
+        for key, value in details.items():
+            yield from field_errors(value, pointer if key == "non_field_errors" else f"{pointer}/{key}")
+    elif isinstance(details, list):
+        is_leaf_list = all(isinstance(item, dict) and {"message", "code"} == set(item) for item in details)
+        for index, item in enumerate(details):
+            yield from field_errors(item, pointer if is_leaf_list else f"{pointer}/{index}")
+
+
+def problem_json(request: HttpRequest, status: int, code: str, detail: str) -> JsonResponse:
+    """The same shape outside DRF's views (unknown addresses, 500)."""
+    return JsonResponse(problem_body(request, status, code, detail), status=status, content_type=MEDIA_TYPE)

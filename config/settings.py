@@ -150,7 +150,8 @@ LOGOUT_REDIRECT_URL = "/"
 LANGUAGE_CODE = "zh-hans"
 LANGUAGES = [("zh-hans", "中文"), ("en", "English")]
 LANGUAGE_COOKIE_NAME = "lang"
-LOCALE_PATHS = [BASE_DIR / "config" / "locale"]
+# one folder an area, each with its own django.po, so that an area's words stand together
+LOCALE_PATHS = [BASE_DIR / "config" / "locale" / area for area in ("site", "page", "input", "answer", "catalog", "quotes")]
 TIME_ZONE = os.environ.get("SELLER_TIME_ZONE", "Asia/Shanghai")
 USE_TZ = True
 # Money and figures have one formatter of our own: the zh-hans locale has no thousands separator.

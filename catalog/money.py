@@ -35,11 +35,11 @@ ONE = Decimal(1)
 _EXACT = Context(prec=60)
 
 
-class CurrencyMismatch(ValueError):
+class CurrencyMismatchError(ValueError):
     """Two currencies met in one sum."""
 
 
-class UnknownCurrency(ValueError):
+class UnknownCurrencyError(ValueError):
     """A currency without an entry in MINOR_UNITS."""
 
 
@@ -49,7 +49,7 @@ def minor_unit(currency: str) -> Decimal:
         digits = MINOR_UNITS[currency]
     except KeyError:
         known = ", ".join(MINOR_UNITS)
-        raise UnknownCurrency(f"Currency {currency!r} is not known; known are {known}.") from None
+        raise UnknownCurrencyError(f"Currency {currency!r} is not known; known are {known}.") from None
     return ONE.scaleb(-digits)
 
 
@@ -63,7 +63,7 @@ def round_money(amount: Decimal, currency: str) -> Decimal:
 
 @dataclass(frozen=True, slots=True)
 class Money:
-    """An amount that knows its currency; sums across currencies raise `CurrencyMismatch`."""
+    """An amount that knows its currency; sums across currencies raise `CurrencyMismatchError`."""
 
     amount: Decimal
     currency: str
@@ -98,7 +98,7 @@ class Money:
 
     def _same(self, other: Money) -> Decimal:
         if other.currency != self.currency:
-            raise CurrencyMismatch(f"{other.currency} cannot be added to or compared with {self.currency}.")
+            raise CurrencyMismatchError(f"{other.currency} cannot be added to or compared with {self.currency}.")
         return other.amount
 
 

@@ -1,6 +1,12 @@
 from __future__ import annotations
 
-from django.urls import URLPattern
+from django.urls import path
+
+from advisor import views
 
 app_name = "advisor"
-urlpatterns: list[URLPattern] = []
+urlpatterns = [
+    path("", views.sizing, name="sizing"),
+    path("theme/", views.theme, name="theme"),
+    path("favicon.ico", views.favicon, name="favicon"),
+]

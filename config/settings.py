@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import environ
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-VAR_DIR = BASE_DIR / ".var"
-VAR_DIR.mkdir(mode=0o700, exist_ok=True)
-
 environ.Env.read_env(str(BASE_DIR / ".env"))
+
+
+def env_text(name: str, default: str) -> str:
+    """Value of NAME; set but empty counts as not set."""
+    return os.environ.get(name, "").strip() or default
 
 
 def env_secret(name: str, default: str | None = None) -> str:
     """Value of NAME, or the content of the file that NAME_FILE points at (for container secrets)."""
-    file_name = os.environ.get(f"{name}_FILE")
+    file_name = os.environ.get(f"{name}_FILE", "").strip()
     if file_name:
-        return Path(file_name).read_text(encoding="utf-8").strip()
-    value = os.environ.get(name, default)
-    if value is None:
+        try:
+            return Path(file_name).read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise ImproperlyConfigured(f"{name}_FILE points at {file_name!r}, which cannot be read: {error}.") from None
+    value = env_text(name, default or "")
+    if not value and default is None:
         raise ImproperlyConfigured(f"{name} is not set. Run ./dev setup, which writes .env, or set {name}.")
     return value
 
@@ -42,16 +49,53 @@ def env_bool(name: str, default: bool) -> bool:
 def env_int(name: str, default: int) -> int:
     raw = os.environ.get(name, "").strip()
     try:
-        return int(raw) if raw else default
+        value = int(raw) if raw else default
     except ValueError:
         raise ImproperlyConfigured(f"{name} is {raw!r}; write a whole number.") from None
+    if value < 0:
+        raise ImproperlyConfigured(f"{name} is {value}; write a number of at least 0.")
+    return value
 
 
+def env_list(name: str, default: list[str]) -> list[str]:
+    return [item.strip() for item in os.environ.get(name, "").split(",") if item.strip()] or default
+
+
+def env_time_zone(name: str, default: str) -> str:
+    value = env_text(name, default)
+    try:
+        ZoneInfo(value)
+    except (ZoneInfoNotFoundError, ValueError):
+        raise ImproperlyConfigured(f"{name} is {value!r}; write a name such as Asia/Shanghai.") from None
+    return value
+
+
+def env_choice(name: str, default: str, choices: tuple[str, ...]) -> str:
+    value = env_text(name, default)
+    if value not in choices:
+        raise ImproperlyConfigured(f"{name} is {value!r}; write one of {', '.join(choices)}.")
+    return value
+
+
+def env_url(name: str, default: str, reader: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
+    """A URL with credentials; the message on a faulty one names the setting and never shows the value."""
+    try:
+        return reader(env_secret(name, default))
+    except (ImproperlyConfigured, KeyError, ValueError, TypeError):
+        raise ImproperlyConfigured(f"{name} is not a URL that can be used; .env.example shows the forms.") from None
+
+
+# Everything that a run leaves behind: database, collected static files, attachments, font cache.
+VAR_DIR = Path(env_text("VAR_DIR", str(BASE_DIR / ".var")))
+VAR_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+LOCAL_HOSTS = ["127.0.0.1", "localhost", "[::1]"]
 DEBUG = env_bool("DEBUG", False)
 SECRET_KEY = env_secret("SECRET_KEY")
-ALLOWED_HOSTS = [host for host in os.environ.get("ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]").split(",") if host]
+ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", LOCAL_HOSTS)
 NUM_PROXIES = env_int("NUM_PROXIES", 0)
-HTTPS = env_bool("HTTPS", not DEBUG and ALLOWED_HOSTS != ["127.0.0.1", "localhost", "[::1]"])
+# Off where only this machine can ask; a public host without HTTPS must say so with HTTPS=false.
+HTTPS = env_bool("HTTPS", not DEBUG and not set(ALLOWED_HOSTS) <= set(LOCAL_HOSTS))
 
 INSTALLED_APPS = [
     "django.contrib.admin",
@@ -78,6 +122,7 @@ MIDDLEWARE = [
     "config.middleware.RequestIdMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.middleware.gzip.GZipMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "config.middleware.LanguageMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -112,7 +157,7 @@ TEMPLATES: list[dict[str, Any]] = [
 
 _env = environ.Env()
 DATABASES: dict[str, dict[str, Any]] = {
-    "default": _env.db_url_config(env_secret("DATABASE_URL", f"sqlite:///{VAR_DIR / 'db.sqlite3'}"))
+    "default": env_url("DATABASE_URL", f"sqlite:///{VAR_DIR / 'db.sqlite3'}", _env.db_url_config)
 }
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     # WAL lets readers work beside one writer; IMMEDIATE takes the write lock at BEGIN, so that a transaction
@@ -135,8 +180,8 @@ CACHES: dict[str, dict[str, Any]] = {
     )
 }
 
-vars().update(_env.email_url_config(env_secret("EMAIL_URL", "consolemail://")))
-DEFAULT_FROM_EMAIL = os.environ.get("DEFAULT_FROM_EMAIL", "quotes@localhost")
+globals().update(env_url("EMAIL_URL", "consolemail://", _env.email_url_config))  # EMAIL_BACKEND, EMAIL_HOST ...
+DEFAULT_FROM_EMAIL = env_text("DEFAULT_FROM_EMAIL", "quotes@localhost")
 
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
@@ -151,8 +196,11 @@ LANGUAGE_CODE = "zh-hans"
 LANGUAGES = [("zh-hans", "中文"), ("en", "English")]
 LANGUAGE_COOKIE_NAME = "lang"
 # one folder an area, each with its own django.po, so that an area's words stand together
-LOCALE_PATHS = [BASE_DIR / "config" / "locale" / area for area in ("site", "page", "input", "answer", "catalog", "quotes")]
-TIME_ZONE = os.environ.get("SELLER_TIME_ZONE", "Asia/Shanghai")
+LOCALE_PATHS = [
+    BASE_DIR / "config" / "locale" / area for area in ("site", "page", "input", "answer", "catalog", "quotes")
+]
+# The seller's: a quote is valid through the end of its printed day there.
+TIME_ZONE = env_time_zone("SELLER_TIME_ZONE", "Asia/Shanghai")
 USE_TZ = True
 # Money and figures have one formatter of our own: the zh-hans locale has no thousands separator.
 USE_THOUSAND_SEPARATOR = False
@@ -169,6 +217,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SECURE_SSL_REDIRECT = HTTPS
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]  # probes come from inside, over plain HTTP
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if NUM_PROXIES else None
@@ -193,6 +242,8 @@ CONTENT_SECURITY_POLICY = {
 }
 
 API_REQUEST_LIMIT_BYTES = 65_536
+# Requests a minute from one address; 0 means no limit, as on a developer's own machine.
+API_REQUESTS_PER_MINUTE = env_int("API_REQUESTS_PER_MINUTE", 0 if DEBUG else 1200)
 REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["config.api_parsers.StrictJSONParser"],
@@ -205,6 +256,7 @@ REST_FRAMEWORK = {
     "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
     "PAGE_SIZE": 50,
     "NUM_PROXIES": NUM_PROXIES,
+    "DEFAULT_THROTTLE_CLASSES": ["config.api_throttle.PerMinute"],
     "COERCE_DECIMAL_TO_STRING": True,
 }
 SPECTACULAR_SETTINGS = {
@@ -218,10 +270,11 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
 }
 
+LOG_LEVEL = env_choice("LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR"))
 LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["console"], "level": os.environ.get("LOG_LEVEL", "INFO")},
+    "root": {"handlers": ["console"], "level": LOG_LEVEL},
 }

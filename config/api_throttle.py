@@ -1,0 +1,33 @@
+"""How many requests one address may send in a minute: one counter in the cache, so that its cost does not grow."""
+
+from __future__ import annotations
+
+import time
+
+from django.conf import settings
+from django.core.cache import cache
+from rest_framework.request import Request
+from rest_framework.throttling import BaseThrottle
+from rest_framework.views import APIView
+
+WINDOW_SECONDS = 60
+
+
+class PerMinute(BaseThrottle):
+    """A fixed window. With several worker processes the count is shared only through REDIS_URL."""
+
+    def allow_request(self, request: Request, view: APIView) -> bool:
+        limit = settings.API_REQUESTS_PER_MINUTE
+        if not limit:
+            return True
+        self.now = time.time()
+        key = f"api-requests:{self.get_ident(request)}:{int(self.now) // WINDOW_SECONDS}"
+        cache.add(key, 0, timeout=2 * WINDOW_SECONDS)
+        try:
+            return cache.incr(key) <= limit
+        except ValueError:  # evicted between the two calls: begin again
+            return True
+
+    def wait(self) -> float:
+        """Seconds until the next window, for Retry-After."""
+        return WINDOW_SECONDS - self.now % WINDOW_SECONDS

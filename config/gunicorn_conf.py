@@ -1,0 +1,18 @@
+"""gunicorn's settings; the command line overrules them."""
+
+from __future__ import annotations
+
+import os
+
+workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
+worker_class = "gthread"
+threads = 4
+# A full search answers in well under a second and a PDF in a few; what takes longer hangs.
+timeout = 60
+graceful_timeout = 30
+# Slow memory growth of any library ends with the worker; the spread keeps workers from leaving together.
+max_requests = 20_000
+max_requests_jitter = 2_000
+worker_tmp_dir = "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: S108 (heartbeat file, never on a slow disk)
+accesslog = None
+raw_env = ["OPENBLAS_NUM_THREADS=1"]  # our kernels are element-wise; a thread pool per worker only takes memory

@@ -1,0 +1,21 @@
+"""Everything between an empty database and a site that answers, in one process; running it again changes nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.core.management import BaseCommand, CommandParser, call_command
+
+
+class Command(BaseCommand):
+    help = "Migrates, loads the catalogue and, on an empty database, the demo users, price books and quotes."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--no-demo", action="store_true", help="leave an empty database without demo data")
+
+    def handle(self, *args: Any, no_demo: bool = False, **options: Any) -> None:
+        call_command("migrate", verbosity=0, interactive=False)
+        call_command("load_catalog", stdout=self.stdout)
+        if not no_demo and not get_user_model().objects.exists():
+            call_command("seed_demo", stdout=self.stdout)

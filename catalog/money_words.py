@@ -101,7 +101,10 @@ def _read_whole(words: str) -> int:
     return value + digit
 
 
-_ONES = [
+_ONES = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+)
     "zero",
     "one",
     "two",

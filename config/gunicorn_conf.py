@@ -6,7 +6,8 @@ import os
 
 workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
 worker_class = "gthread"
-threads = 4
+# more than CONCURRENT_REQUESTS: the others hold a request that waits for its turn, or answer probes
+threads = 16
 # A full search answers in well under a second and a PDF in a few; what takes longer hangs.
 timeout = 60
 graceful_timeout = 30

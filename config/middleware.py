@@ -10,6 +10,9 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils import translation
 from django.utils.cache import patch_vary_headers
+from django.utils.translation.trans_real import parse_accept_lang_header
+
+from config.log import request_id_of_context
 
 Handler = Callable[[HttpRequest], HttpResponse]
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
@@ -34,7 +37,11 @@ class RequestIdMiddleware:
         given = request.headers.get("X-Request-Id", "")
         request_id = given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
         request.request_id = request_id  # type: ignore[attr-defined]
-        response = self.get_response(request)
+        token = request_id_of_context.set(request_id)
+        try:
+            response = self.get_response(request)
+        finally:
+            request_id_of_context.reset(token)
         response["X-Request-Id"] = request_id
         return response
 
@@ -51,7 +58,7 @@ class LanguageMiddleware:
         is_api = request.path.startswith("/api/")
         language = from_query or (None if is_api else from_cookie) or self._accepted(request)
         translation.activate(language)
-        request.LANGUAGE_CODE = language  # type: ignore[attr-defined]
+        request.LANGUAGE_CODE = language
         response = self.get_response(request)
         patch_vary_headers(response, ["Accept-Language"] if is_api else ["Accept-Language", "Cookie"])
         response.headers.setdefault("Content-Language", "zh-Hans" if language == "zh-hans" else "en")
@@ -64,8 +71,8 @@ class LanguageMiddleware:
 
     @staticmethod
     def _accepted(request: HttpRequest) -> str:
-        for part in request.headers.get("Accept-Language", "").split(","):
-            code = language_code(part.split(";")[0])
-            if code:
+        # Django sorts by the client's preference and drops what is malformed or refused (q=0)
+        for tag, _preference in parse_accept_lang_header(request.headers.get("Accept-Language", "")):
+            if code := language_code(tag):
                 return code
         return settings.LANGUAGE_CODE

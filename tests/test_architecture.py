@@ -26,6 +26,7 @@ class Import:
     imported: str
     path: Path
     line: int
+    is_for_types_only: bool = False  # below `if TYPE_CHECKING`, so not there at run time
 
     def __str__(self) -> str:
         return f"{self.path.relative_to(ROOT)}:{self.line} imports {self.imported}"
@@ -40,17 +41,25 @@ def imports_in(path: Path, source: str) -> Iterator[Import]:
     """Every import statement, those inside functions and below TYPE_CHECKING too."""
     importer = module_name(path)
     package = importer if path.name == "__init__.py" else importer.rpartition(".")[0]
-    for node in ast.walk(ast.parse(source, filename=str(path))):
+    tree = ast.parse(source, filename=str(path))
+    for_types = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
+        for statement in node.body
+        for inner in ast.walk(statement)
+    }
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
-                yield Import(importer, alias.name, path, node.lineno)
+                yield Import(importer, alias.name, path, node.lineno, id(node) in for_types)
         elif isinstance(node, ast.ImportFrom):
             base = node.module or ""
             if node.level:
                 above = package.split(".")[: len(package.split(".")) - node.level + 1]
                 base = ".".join([*above, base]).rstrip(".")
             for alias in node.names:
-                yield Import(importer, f"{base}.{alias.name}", path, node.lineno)
+                yield Import(importer, f"{base}.{alias.name}", path, node.lineno, id(node) in for_types)
 
 
 def sources(*folders: str) -> list[Path]:
@@ -114,7 +123,7 @@ def test_no_modules_import_each_other_in_a_circle(imports: list[Import]) -> None
     edges: dict[str, set[str]] = {name: set() for name in modules}
     for found in imports:
         target = found.imported if found.imported in modules else found.imported.rpartition(".")[0]
-        if target in modules and target != found.importer:
+        if target in modules and target != found.importer and not found.is_for_types_only:
             edges[found.importer].add(target)
     circle = first_circle(edges)
     assert circle is None, " -> ".join(circle or [])

@@ -1,0 +1,68 @@
+"""Fixtures of every area. The real loader fills the catalogue once per test database, for the tests that ask for it."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+
+import pytest
+from django.core.cache import cache
+from django.core.management import call_command
+from django.utils import translation
+
+CATALOG_FIXTURES = {"catalog", "loaded_catalog"}
+TRANSACTIONAL_FIXTURES = {
+    "transactional_db",
+    "live_server",
+    "django_db_reset_sequences",
+    "django_db_serialized_rollback",
+}
+
+
+def is_transactional(item: pytest.Item) -> bool:
+    """Whether the test commits, after which pytest-django empties every table."""
+    marker = item.get_closest_marker("django_db")
+    return bool(TRANSACTIONAL_FIXTURES & set(getattr(item, "fixturenames", ()))) or bool(
+        marker and marker.kwargs.get("transaction")
+    )
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests on an empty catalogue first, then those on the loaded one, then those that commit."""
+
+    def turn(item: pytest.Item) -> int:
+        if is_transactional(item):
+            return 2
+        return 1 if CATALOG_FIXTURES & set(getattr(item, "fixturenames", ())) else 0
+
+    items.sort(key=turn)  # stable: otherwise in the order of the files
+
+
+def load_catalog_if_empty() -> None:
+    from catalog.services import current_revision
+
+    if not current_revision():
+        call_command("load_catalog", stdout=io.StringIO())
+
+
+@pytest.fixture(scope="session")
+def loaded_catalog(django_db_setup: None, django_db_blocker: pytest.FixtureRequest) -> None:
+    """The whole catalogue, committed once per test database by the loader that the site uses."""
+    with django_db_blocker.unblock():  # type: ignore[attr-defined]
+        load_catalog_if_empty()
+
+
+@pytest.fixture
+def catalog(request: pytest.FixtureRequest, loaded_catalog: None, db: None) -> None:
+    """The catalogue is loaded. Changes that a test makes to it are rolled back."""
+    if is_transactional(request.node):  # the test before it emptied the tables
+        load_catalog_if_empty()
+
+
+@pytest.fixture(autouse=True)
+def _clean_surroundings() -> Iterator[None]:
+    """No test sees the cache or the language that another one left."""
+    cache.clear()
+    yield
+    translation.deactivate()

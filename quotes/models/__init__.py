@@ -1,0 +1,39 @@
+"""What is promised: quotes, their numbered revisions with lines, the frozen documents, and the log of who did what.
+
+A revision is written while it is a draft. At issue it gets number, snapshot and PDF in one transaction; from then on
+only the columns of its life cycle may change: `save`, `update`, `bulk_update` and `delete` refuse the rest.
+"""
+
+from __future__ import annotations
+
+from quotes.models.choices import CURRENCIES, STATE_LABELS, TAX_MODES, Basis, Language, Paper
+from quotes.models.frozen import FrozenError
+from quotes.models.lines import MAX_LINES, MAX_QUANTITY, MAX_UNIT_PRICE, QuoteLine
+from quotes.models.parties import SellerEntity, Terms
+from quotes.models.records import AuditEntry, CustomerLink, QuoteDocument, link_digest, new_link_token
+from quotes.models.revisions import NumberSeries, Quote, QuoteRevision, end_of_day
+
+__all__ = [
+    "CURRENCIES",
+    "MAX_LINES",
+    "MAX_QUANTITY",
+    "MAX_UNIT_PRICE",
+    "STATE_LABELS",
+    "TAX_MODES",
+    "AuditEntry",
+    "Basis",
+    "CustomerLink",
+    "FrozenError",
+    "Language",
+    "NumberSeries",
+    "Paper",
+    "Quote",
+    "QuoteDocument",
+    "QuoteLine",
+    "QuoteRevision",
+    "SellerEntity",
+    "Terms",
+    "end_of_day",
+    "link_digest",
+    "new_link_token",
+]

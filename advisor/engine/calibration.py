@@ -1,0 +1,80 @@
+"""Calibrated constants of the step-time and memory model: names, meaning and units. The values are data.
+
+Every constant is a physical quantity of one additive form per operation,
+``time = FLOPs / (peak x efficiency) + bytes / (bandwidth x efficiency) + launch``, fitted over all published rows at
+once by the `calibrate` command, never to a single row. Tables are by GPU architecture family.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """Values come from advisor/data/calibration.toml, which carries origin, date and the error they leave."""
+
+    # achieved share of the dense peak by large matrix multiplications, by family and precision
+    gemm_efficiency: Mapping[str, float]
+    fp8_gemm_efficiency: Mapping[str, float]
+    fp4_gemm_efficiency: Mapping[str, float]
+    # achieved share of the dense 16-bit peak in flash attention, forward; backward as a factor on it
+    attention_efficiency: Mapping[str, float]
+    attention_backward_factor: float
+    # achieved share of the memory bandwidth
+    memory_efficiency: float
+    # bytes moved by element-wise and norm kernels, relative to the counted minimum
+    elementwise_factor: float
+    elementwise_factor_fsdp: float
+    eager_attention_factor: float
+    fp8_quantization_factor: float
+    mx_quantization_factor: float
+    fp4_quantization_factor: float
+    # launches and host gaps
+    layer_launch_seconds: float
+    moe_layer_launch_seconds: float
+    micro_batch_overhead_seconds: float
+    step_overhead_seconds: float
+    # mixture of experts
+    moe_gemm_efficiency_factor: float
+    moe_permute_factor: float
+    # links: achieved share of the rate, latencies
+    scale_up_efficiency: float
+    scale_out_efficiency: float
+    all_to_all_efficiency: float
+    scale_up_hop_seconds: float
+    scale_out_hop_seconds: float
+    # shares that stay exposed beside compute
+    tensor_exposed_fraction: float
+    pipeline_exposed_fraction: float
+    data_overlap_fraction: float
+    data_exposed_fraction: float
+    fsdp_overlap_fraction: float
+    fsdp_interference_fraction: float
+    context_overlap_fraction: float
+    expert_exposed_fraction: float
+    bubble_factor: float
+    straggler_fraction_per_doubling: float
+    # memory
+    reserved_factor: Mapping[str, float]  # by recipe
+    overhead_bytes_single: float
+    overhead_bytes_distributed: float
+    activation_transient_factor: float
+    moe_imbalance_factor: float
+    # 90 % band of the residuals that these constants leave, by "family/kind"; the answers' low and high use it
+    error_band_fraction: Mapping[str, float]
+
+    @classmethod
+    def from_mapping(cls, values: Mapping[str, object]) -> Calibration:
+        """Checked construction; names that are missing or unknown raise ValueError."""
+        names = {field.name for field in fields(cls)}
+        if names != set(values):
+            missing, unknown = sorted(names - set(values)), sorted(set(values) - names)
+            raise ValueError(f"calibration: missing {missing}, unknown {unknown}")
+        return cls(**values)  # type: ignore[arg-type]
+
+
+def by_family(table: Mapping[str, float], architecture: str) -> float:
+    """Value of the GPU's family; families without evidence share `other`."""
+    return table.get(architecture, table["other"])

@@ -1,0 +1,145 @@
+"""Floating-point operations per token: model FLOPs (needed) and hardware FLOPs (executed, with recomputation).
+
+Convention (stated beside every MFU): matrix multiplications of the active parameters, the output head included and the
+embedding look-up not, plus the attention core over the tokens that each query really sees (half of the sequence when
+causal, at most the window). Backward is twice the forward. One multiply-add is two operations. `six_n_d_flops` is
+reported beside it.
+
+References
+----------
+.. [1] J. Kaplan et al., arXiv:2001.08361, section 2.1 (6 N D).
+.. [2] D. Narayanan et al., arXiv:2104.04473, appendix (attention term; full square there, causal half here).
+.. [3] A. Chowdhery et al., arXiv:2204.02311, appendix B (MFU).
+"""
+
+from __future__ import annotations
+
+from advisor.engine import parameters
+from advisor.engine.specs import Method, ModelKind, ModelSpec, Recomputation, TrainingPlan
+
+FROZEN_METHODS = (Method.LORA, Method.QLORA)
+
+
+def seen_tokens_per_query(model: ModelSpec, sequence_length: int, window: int) -> float:
+    """Mean number of keys that a query attends to: causal half, or the window where it is shorter."""
+    s = float(sequence_length)
+    if model.kind is not ModelKind.DECODER:
+        return s if window == 0 or window >= s else float(window)
+    if window == 0 or window >= s:
+        return s / 2
+    return window - window * window / (2 * s)  # the first `window` queries see a growing prefix
+
+
+def mean_seen_tokens_per_query(model: ModelSpec, sequence_length: int) -> float:
+    """Mean over the layers, where only some have a sliding window."""
+    full = seen_tokens_per_query(model, sequence_length, 0)
+    if not model.sliding_window:
+        return full
+    share = model.window_layers_per_period / model.window_period
+    return share * seen_tokens_per_query(model, sequence_length, model.sliding_window) + (1 - share) * full
+
+
+def attention_core_flops_per_token(model: ModelSpec, sequence_length: int) -> float:
+    """Forward FLOPs of query-key and probability-value products of one layer, per token. [FLOP]"""
+    v_head_size = model.v_head_size or model.head_size
+    return 2 * mean_seen_tokens_per_query(model, sequence_length) * model.head_count * (model.head_size + v_head_size)
+
+
+def ffn_matrix_parameter_count(model: ModelSpec, width: int) -> int:
+    """Matrix weights of one feed-forward block, without biases."""
+    return (3 if model.gated_ffn else 2) * model.hidden_size * width
+
+
+def routed_matrix_parameter_count(model: ModelSpec) -> int:
+    """Matrix weights of the routed experts that one token passes, in one mixture-of-experts layer."""
+    return model.experts_per_token * ffn_matrix_parameter_count(model, model.expert_ffn_size)
+
+
+def shared_matrix_parameter_count(model: ModelSpec) -> int:
+    """Matrix weights of the shared experts of one mixture-of-experts layer."""
+    width = model.shared_expert_ffn_size or model.expert_ffn_size
+    return model.shared_expert_count * ffn_matrix_parameter_count(model, width)
+
+
+def head_matrix_parameter_count(model: ModelSpec) -> int:
+    """Output head as a multiplication (also when its weights are tied to the embedding)."""
+    return 0 if model.kind is ModelKind.VISION else model.vocab_size * model.hidden_size
+
+
+def layer_matrix_parameter_count(model: ModelSpec) -> float:
+    """Matrix weights that one token passes in all layers."""
+    moe_layers = parameters.moe_layer_count(model)
+    attention = parameters.attention_matrix_parameter_count(model)
+    dense = ffn_matrix_parameter_count(model, model.ffn_size)
+    routed = (
+        routed_matrix_parameter_count(model)
+        + shared_matrix_parameter_count(model)
+        + parameters.router_parameter_count(model)
+    )
+    return model.layer_count * attention + (model.layer_count - moe_layers) * dense + moe_layers * routed
+
+
+def forward_flops_per_token(model: ModelSpec, sequence_length: int) -> float:
+    """Forward FLOPs per token of the whole model. [FLOP]"""
+    matrices = layer_matrix_parameter_count(model) + head_matrix_parameter_count(model)
+    return 2 * matrices + model.layer_count * attention_core_flops_per_token(model, sequence_length)
+
+
+def adapter_parameter_count(model: ModelSpec, plan: TrainingPlan) -> int:
+    """Trainable parameters of a LoRA run (arXiv:2106.09685): rank x (inputs + outputs) of each target matrix."""
+    if plan.lora is None:
+        return 0
+    h, q, k = model.hidden_size, model.head_count * model.head_size, model.kv_head_count * model.head_size
+    v_out = model.head_count * (model.v_head_size or model.head_size)
+    dense_width = model.ffn_size
+    sums = {"q": h + q, "k": h + k, "v": h + k, "o": v_out + h}
+    if model.uses_mla:
+        kv_rank = model.kv_lora_rank
+        sums["q"] = (h + model.q_lora_rank) + (model.q_lora_rank + q) if model.q_lora_rank else h + q
+        sums["k"] = h + kv_rank + model.qk_rope_head_size
+        sums["v"] = kv_rank + model.head_count * model.qk_nope_head_size + v_out
+    per_layer = sum(sums[name] for name in plan.lora.targets if name in sums)
+    ffn_targets = sum(1 for name in plan.lora.targets if name in ("gate", "up", "down"))
+    if not model.gated_ffn:
+        ffn_targets = min(ffn_targets, 2)
+    moe_layers = parameters.moe_layer_count(model)
+    dense_ffn = ffn_targets * (h + dense_width)
+    shared_width = model.shared_expert_ffn_size or model.expert_ffn_size
+    moe_ffn = ffn_targets * (
+        model.expert_count * (h + model.expert_ffn_size) + model.shared_expert_count * (h + shared_width)
+    )
+    count = plan.lora.rank * (
+        model.layer_count * per_layer + (model.layer_count - moe_layers) * dense_ffn + moe_layers * moe_ffn
+    )
+    if plan.lora.trains_embeddings_and_head:
+        count += parameters.embedding_parameter_count(model) + parameters.head_parameter_count(model)
+    return count
+
+
+def model_flops_per_token(model: ModelSpec, plan: TrainingPlan) -> float:
+    """Model FLOPs per token: forward plus backward; frozen weights need no weight gradient. [FLOP]"""
+    forward = forward_flops_per_token(model, plan.sequence_length)
+    if plan.method not in FROZEN_METHODS:
+        return 3 * forward
+    core = model.layer_count * attention_core_flops_per_token(model, plan.sequence_length)
+    matrices = forward - core
+    return 2 * matrices + 3 * core + 6 * adapter_parameter_count(model, plan)
+
+
+def hardware_flops_per_token(model: ModelSpec, plan: TrainingPlan, recomputation: Recomputation) -> float:
+    """Executed FLOPs per token: model FLOPs plus what recomputation repeats. [FLOP]
+
+    Full repeats the forward of all layers (not of the head), selective the attention core (arXiv:2205.05198).
+    """
+    base = model_flops_per_token(model, plan)
+    core = model.layer_count * attention_core_flops_per_token(model, plan.sequence_length)
+    if recomputation is Recomputation.FULL:
+        return base + 2 * layer_matrix_parameter_count(model) + core
+    if recomputation is Recomputation.SELECTIVE:
+        return base + core
+    return base
+
+
+def six_n_d_flops(model: ModelSpec, tokens: float) -> float:
+    """6 x active parameters x tokens, the rule of thumb of [1]. [FLOP]"""
+    return 6.0 * parameters.active_parameter_count(model) * tokens

@@ -1,0 +1,176 @@
+"""Enumerate the admissible layouts of a job on given cluster sizes, as arrays.
+
+Admissible: tensor groups inside one scale-up domain that divide heads and FFN width; stages and virtual stages no more
+than layers; context ranks only for sequences that leave each a useful length; expert groups that divide the experts;
+data-parallel groups that the global batch feeds. No Python loop runs over candidates: axes are crossed with masks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from advisor.engine.candidates import Candidates, FloatArray
+from advisor.engine.specs import RECOMPUTATION_CODES, LayoutRequest, ModelSpec, Recipe, Recomputation, TrainingPlan
+
+MAX_TENSOR_PARALLEL = 64
+MAX_PIPELINE_PARALLEL = 128
+MAX_EXPERT_PARALLEL = 256
+MIN_TOKENS_PER_CONTEXT_RANK = 2048
+MICRO_BATCH_SIZES = (1, 2, 4, 8, 16, 32, 64)
+# the batch may move by this much so that it divides; more would change the training recipe
+BATCH_TOLERANCE_FRACTION = 0.02
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayoutAxes:
+    """Values each axis may take, after the request's fixed ones."""
+
+    tensor_parallel: FloatArray
+    pipeline_parallel: FloatArray
+    context_parallel: FloatArray
+    expert_parallel: FloatArray
+    virtual_stage_count: FloatArray
+    micro_batch_size: FloatArray
+    zero_stage: FloatArray
+    recomputation: FloatArray
+
+
+def _powers_of_two(limit: float) -> list[int]:
+    return [2**k for k in range(int(np.log2(limit)) + 1)] if limit >= 1 else [1]
+
+
+def _axis(fixed: int | None, values: list[int]) -> FloatArray:
+    return np.array([fixed] if fixed is not None else values, dtype=np.float64)
+
+
+def zero_stages(plan: TrainingPlan) -> list[int]:
+    """Sharding that the recipe's frameworks offer."""
+    return {
+        Recipe.MEGATRON: [1, 3],  # distributed optimizer, or Megatron-FSDP
+        Recipe.FSDP: [3],
+        Recipe.DEEPSPEED: [1, 2, 3],
+        Recipe.PURE_BF16: [0, 3],
+    }[plan.recipe]
+
+
+def layout_axes(model: ModelSpec, plan: TrainingPlan, request: LayoutRequest, domain_size: int) -> LayoutAxes:
+    """Axes for one kind of GPU; `domain_size` GPUs share the scale-up links."""
+    heads_divide = [
+        t
+        for t in _powers_of_two(min(domain_size, MAX_TENSOR_PARALLEL))
+        if model.head_count % t == 0 and (model.ffn_size % t == 0 or model.ffn_size == 0)
+    ]
+    stages = [p for p in range(1, min(model.layer_count, MAX_PIPELINE_PARALLEL) + 1) if _is_smooth(p)]
+    experts = [x for x in range(1, min(model.expert_count, MAX_EXPERT_PARALLEL) + 1) if model.expert_count % x == 0]
+    virtual = [v for v in (1, 2, 3, 4, 5, 6, 8, 10, 12) if v <= model.layer_count]
+    recomputations = [Recomputation.NONE, Recomputation.FULL]
+    if plan.attention.value == "eager":
+        recomputations.insert(1, Recomputation.SELECTIVE)
+    fixed_recomputation = request.recomputation
+    return LayoutAxes(
+        tensor_parallel=_axis(request.tensor_parallel, heads_divide),
+        pipeline_parallel=_axis(request.pipeline_parallel, stages),
+        context_parallel=_axis(
+            request.context_parallel, _powers_of_two(max(plan.sequence_length / MIN_TOKENS_PER_CONTEXT_RANK / 2, 1))
+        ),
+        expert_parallel=_axis(request.expert_parallel, experts or [1]),
+        virtual_stage_count=_axis(request.virtual_stage_count, virtual),
+        micro_batch_size=_axis(request.micro_batch_size, [b for b in MICRO_BATCH_SIZES if b <= plan.global_batch_size]),
+        zero_stage=_axis(request.zero_stage, zero_stages(plan)),
+        recomputation=_axis(
+            RECOMPUTATION_CODES[fixed_recomputation] if fixed_recomputation is not None else None,
+            [RECOMPUTATION_CODES[item] for item in recomputations],
+        ),
+    )
+
+
+def _is_smooth(number: int) -> bool:
+    """Only 2, 3, 5 and 7 as factors: what whole servers multiply to."""
+    for factor in (2, 3, 5, 7):
+        while number % factor == 0:
+            number //= factor
+    return number == 1
+
+
+def micro_batch_count(global_batch_size: float, data_parallel: FloatArray, micro_batch_size: FloatArray) -> FloatArray:
+    """Accumulation steps: the batch rounded to the nearest positive multiple of n b, divided by it."""
+    return np.maximum(np.rint(global_batch_size / (data_parallel * micro_batch_size)), 1.0)
+
+
+def enumerate_layouts(
+    model: ModelSpec,
+    plan: TrainingPlan,
+    request: LayoutRequest,
+    gpu_counts: NDArray[np.int64] | list[int],
+    domain_size: int,
+) -> Candidates:
+    """All admissible candidates for the given cluster sizes, in one set of arrays (possibly empty)."""
+    axes = layout_axes(model, plan, request, domain_size)
+    sizes = np.asarray(gpu_counts, dtype=np.float64)
+    # first cross the group sizes, dropping what does not multiply to the GPU count, then the cheap axes
+    g, t, p, c = (
+        axis.ravel()
+        for axis in np.meshgrid(
+            sizes, axes.tensor_parallel, axes.pipeline_parallel, axes.context_parallel, indexing="ij"
+        )
+    )
+    n = g / (t * p * c)
+    keep = (n >= 1) & (n == np.floor(n)) & (n <= plan.global_batch_size * (1 + BATCH_TOLERANCE_FRACTION))
+    t, p, c, n = t[keep], p[keep], c[keep], n[keep]
+    t, p, c, n, b = _cross(axes.micro_batch_size, t, p, c, n)
+    m = micro_batch_count(plan.global_batch_size, n, b)
+    if request.micro_batch_size is None:
+        moved = np.abs(n * b * m - plan.global_batch_size)
+        keep = moved <= BATCH_TOLERANCE_FRACTION * plan.global_batch_size
+        t, p, c, n, b, m = (axis[keep] for axis in (t, p, c, n, b, m))
+    t, p, c, n, b, m, v = _cross(axes.virtual_stage_count, t, p, c, n, b, m)
+    keep = _schedules(model.layer_count, p, v, m, is_fixed=request.virtual_stage_count is not None)
+    t, p, c, n, b, m, v = (axis[keep] for axis in (t, p, c, n, b, m, v))
+    t, p, c, n, b, m, v, x = _cross(axes.expert_parallel, t, p, c, n, b, m, v)
+    ranks = t * c * n
+    keep = (x <= ranks) & (np.mod(ranks, x) == 0)
+    t, p, c, n, b, m, v, x = (axis[keep] for axis in (t, p, c, n, b, m, v, x))
+    t, p, c, n, b, m, v, x, z = _cross(axes.zero_stage, t, p, c, n, b, m, v, x)
+    if request.zero_stage is None:
+        # one rank shards nothing; full sharding beside a pipeline gathers weights for every micro-batch
+        keep = ((z < 3) | (p == 1)) & ((n * c > 1) | (z == np.min(axes.zero_stage)))
+        t, p, c, n, b, m, v, x, z = (axis[keep] for axis in (t, p, c, n, b, m, v, x, z))
+    t, p, c, n, b, m, v, x, z, r = _cross(axes.recomputation, t, p, c, n, b, m, v, x, z)
+    sequence = np.ones_like(t) if request.uses_sequence_parallel in (None, True) else np.zeros_like(t)
+    shard = np.full_like(t, request.shard_group_size) if request.shard_group_size else n * c
+    return Candidates(
+        tensor_parallel=t,
+        pipeline_parallel=p,
+        context_parallel=c,
+        expert_parallel=x,
+        data_parallel=n,
+        virtual_stage_count=v,
+        micro_batch_size=b,
+        micro_batch_count=m,
+        zero_stage=z,
+        recomputation=r,
+        uses_sequence_parallel=np.where(t > 1, sequence, 0.0),
+        shard_group_size=np.minimum(shard, n * c),
+    )
+
+
+def _cross(values: FloatArray, *axes: FloatArray) -> tuple[FloatArray, ...]:
+    """Every row of `axes` with every one of `values`; the new axis comes last."""
+    return (*(np.repeat(axis, values.size) for axis in axes), np.tile(values, axes[0].size))
+
+
+def _schedules(
+    layer_count: int, pipeline: FloatArray, virtual: FloatArray, count: FloatArray, *, is_fixed: bool
+) -> NDArray[np.bool_]:
+    """Stages no more than layers; interleaving needs equal chunks and whole rounds of micro-batches (arXiv:2104.04473)."""
+    fits = pipeline * virtual <= layer_count
+    if is_fixed:
+        return np.asarray(pipeline <= layer_count)
+    # the embedding and the head may stand for one layer each (Llama 3: first and last stage one layer fewer)
+    chunks = pipeline * virtual
+    is_even = (np.mod(layer_count, chunks) == 0) | (np.mod(layer_count + 2, chunks) == 0)
+    interleaved = (pipeline > 1) & is_even & (np.mod(count, pipeline) == 0)
+    return np.asarray(fits & ((virtual == 1) | interleaved))

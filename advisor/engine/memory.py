@@ -1,0 +1,345 @@
+"""Memory of the most loaded GPU: named parts per pipeline stage, the maximum over the real stages, in steady state.
+
+Activation terms follow Korthikanti et al. [1]_ (16-bit, per layer and local token), extended to gated FFNs, grouped
+queries, flash attention and routed experts; states follow [2]_ and the framework recipes of `workload`.
+
+Symbols: T tokens of a micro-batch on a context rank, t p c x n v b m as in `candidates`.
+
+References
+----------
+.. [1] V. Korthikanti et al., "Reducing Activation Recomputation in Large Transformer Models", arXiv:2205.05198.
+.. [2] S. Rajbhandari et al., "ZeRO", arXiv:1910.02054.
+.. [3] D. Narayanan et al., arXiv:2104.04473, section 2.2 (interleaved schedule).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from advisor.engine.calibration import Calibration
+from advisor.engine.candidates import Candidates, FloatArray, StageLayers, stage_layers
+from advisor.engine.specs import Recipe, TrainingPlan
+from advisor.engine.units import BYTES_16BIT, BYTES_FP32
+from advisor.engine.workload import StateBytes, Workload, state_bytes, uses_fused_loss
+
+FULL = 2.0
+# 4-bit NormalFloat: 0.5 byte plus one fp32 constant per 64 weights, or with double quantization 8 bits per 64 plus
+# fp32 per 256 blocks (arXiv:2305.14314, section 3: 0.127 bit a parameter).
+NF4_BYTES = 0.5 + 4 / 64
+NF4_DOUBLE_QUANTIZED_BYTES = 0.5 + 0.127 / 8
+# logits per element: fused vocabulary-parallel loss keeps one 16-bit buffer; plain frameworks keep 16-bit logits, an
+# fp32 copy and its fp32 gradient; chunked losses hold one of eight chunks of that at a time.
+LOGITS_BYTES_FUSED = 2.0
+LOGITS_BYTES_PLAIN = 10.0
+LOSS_CHUNK_COUNT = 8.0
+PREFETCHED_UNITS = 2.0  # FSDP and ZeRO-3 gather the next unit while computing the current one
+EAGER_SCORE_BYTES = 5.0  # softmax output 2, dropout mask 1, dropout output 2 per score [1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryArrays:
+    """Bytes on the most loaded GPU of each candidate, shape (N,). The six parts sum to `allocated_bytes`."""
+
+    weight_bytes: FloatArray
+    gradient_bytes: FloatArray
+    optimizer_bytes: FloatArray
+    activation_bytes: FloatArray
+    logits_bytes: FloatArray
+    buffer_bytes: FloatArray
+    allocated_bytes: FloatArray
+    reserved_bytes: FloatArray
+    overhead_bytes: FloatArray
+    total_bytes: FloatArray
+    pipeline_stage: FloatArray
+    stage_parameters: FloatArray  # parameters held before data-parallel sharding, of the fullest stage
+    stage_expert_parameters: FloatArray  # routed experts among them
+
+
+@dataclass(frozen=True, slots=True)
+class _Stage:
+    """What one pipeline stage holds: layers of both kinds, in-flight share, and whether it has embedding and head."""
+
+    dense_layers: FloatArray
+    moe_layers: FloatArray
+    in_flight: FloatArray  # micro-batches whose activations are kept, per layer
+    has_embedding: FloatArray
+    has_head: FloatArray
+    has_head_copy: FloatArray  # a head matrix of its own (untied, or tied but on another stage than the embedding)
+    number: FloatArray
+    exists: FloatArray
+
+
+def activation_bytes_per_token(
+    work: Workload, cand: Candidates, plan: TrainingPlan, imbalance: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Activations kept per local token of a dense layer, of a mixture-of-experts layer, and of a recomputed layer.
+
+    Dense, gated, flash, sequence parallel: (8h + 4ad + 4kd + 6f + 4a)/t; selective drops the attention core's part;
+    a fully recomputed layer keeps its input, 2h. [B]
+    """
+    unit = BYTES_FP32 if plan.precision.value in ("fp32", "tf32") else BYTES_16BIT
+    h, t = float(work.hidden_size), cand.tensor_parallel
+    norm_split = np.where(cand.uses_sequence_parallel > 0, t, 1.0)
+    if work.is_eager:
+        core = EAGER_SCORE_BYTES * work.head_count * work.sequence_length / cand.context_parallel
+    else:
+        core = np.full_like(t, float(BYTES_FP32 * work.head_count))
+    core = np.where(cand.recomputation == 0, core, 0.0)
+    outer = unit * 4 * h + (2 * h if work.has_dropout else 0.0)
+    attention = unit * (work.query_width + 2 * work.kv_width + work.value_width) + core
+    dense = outer / norm_split + (attention + unit * work.ffn_inner_copies * work.ffn_size) / t
+    recomputed = unit * h / norm_split
+    if not work.expert_count:
+        return dense, dense, recomputed
+    expert_tensor = np.where(cand.expert_parallel > 1, 1.0, t)
+    routed = unit * (2 * work.experts_per_token * h * expert_tensor + work.ffn_inner_copies * work.routed_width) / t
+    router = 2 * BYTES_FP32 * work.expert_count / norm_split
+    shared = unit * work.ffn_inner_copies * work.shared_width / t
+    moe = outer / norm_split + attention / t + imbalance * routed + router + shared
+    return dense, moe, recomputed
+
+
+def _stages(work: Workload, cand: Candidates) -> tuple[_Stage, ...]:
+    p, v, m = cand.pipeline_parallel, cand.virtual_stage_count, cand.micro_batch_count
+    layers: StageLayers = stage_layers(work.layer_count, work.dense_layer_count, work.moe_share, p)
+    one = np.ones_like(p)
+    zero = np.zeros_like(p)
+    single = (p == 1).astype(np.float64)
+
+    def in_flight(stage: FloatArray) -> FloatArray:
+        # 1F1B holds p - i micro-batches on stage i; interleaved 2(p - i - 1) + (v - 1)p + 1 chunks of 1/v each [3]
+        chunks = np.where(v > 1, 2 * (p - stage - 1) + (v - 1) * p + 1, p - stage)
+        return np.minimum(m * v, chunks) / v
+
+    untied = 0.0 if work.tied_embeddings else 1.0
+    first = _Stage(layers.dense_first, layers.moe_first, in_flight(zero), one, single, single * untied, zero, one)
+    middle = _Stage(layers.dense_middle, layers.moe_middle, in_flight(one), zero, zero, zero, one, layers.has_middle)
+    last = _Stage(layers.dense_last, layers.moe_last, in_flight(p - 1), zero, one, one, p - 1, 1 - single)
+    return first, middle, last
+
+
+@dataclass(frozen=True, slots=True)
+class _StageBytes:
+    weight: FloatArray
+    gradient: FloatArray
+    optimizer: FloatArray
+    activation: FloatArray
+    logits: FloatArray
+    buffer: FloatArray
+    parameters: FloatArray
+    expert_parameters: FloatArray
+
+    def allocated(self) -> FloatArray:
+        return self.weight + self.gradient + self.optimizer + self.activation + self.logits + self.buffer
+
+
+@dataclass(frozen=True, slots=True)
+class _PerRank:
+    """Parameters of one layer on one rank, and the sizes of the groups that shard them."""
+
+    dense_layer: FloatArray
+    moe_layer: FloatArray
+    experts: FloatArray
+    expert_shard: FloatArray
+    shard: FloatArray
+
+
+def _per_rank(work: Workload, cand: Candidates) -> _PerRank:
+    t, x = cand.tensor_parallel, cand.expert_parallel
+    replicas = cand.data_parallel * cand.context_parallel
+    expert_divisor = np.where(x > 1, x, t)
+    norms = work.layer_norm_parameters
+    return _PerRank(
+        dense_layer=(work.dense_layer_parameters - norms) / t + norms,
+        moe_layer=(max(work.moe_layer_parameters - norms, 0.0)) / t + (norms if work.expert_count else 0.0),
+        experts=work.expert_parameters / expert_divisor,
+        # experts are replicated over the ranks that do not split them; never less than one
+        expert_shard=np.where(x > 1, np.maximum(replicas * t / x, 1.0), cand.shard_group_size),
+        shard=cand.shard_group_size,
+    )
+
+
+def _stage_bytes(
+    work: Workload,
+    states: StateBytes,
+    plan: TrainingPlan,
+    cand: Candidates,
+    calibration: Calibration,
+    rank: _PerRank,
+    stage: _Stage,
+) -> _StageBytes:
+    t, zero_stage = cand.tensor_parallel, cand.zero_stage
+    tokens = cand.micro_batch_size * work.sequence_length / cand.context_parallel
+    embedding = work.embedding_parameters / t * stage.has_embedding
+    head = work.head_parameters / t * stage.has_head_copy
+    final = work.final_parameters * stage.has_head
+    matrices = stage.dense_layers * rank.dense_layer + stage.moe_layers * rank.moe_layer
+    dense = matrices + embedding + head + final
+    experts = stage.moe_layers * rank.experts
+
+    def sharded(bytes_per_parameter: float, from_stage: int) -> FloatArray:
+        """Dense and expert parameters, each divided by its own group once the ZeRO stage shards this part."""
+        is_sharded = zero_stage >= from_stage
+        return bytes_per_parameter * (
+            dense / np.where(is_sharded, rank.shard, 1.0) + experts / np.where(is_sharded, rank.expert_shard, 1.0)
+        )
+
+    if work.is_frozen:
+        weight, gradient, optimizer = _frozen_states(work, plan, stage, cand, rank, matrices, dense, experts)
+    else:
+        weight = sharded(states.weight, 3)
+        gradient = sharded(states.gradient, 2)
+        optimizer = sharded(states.optimizer, 1)
+        if states.embedding_moments != states.moments:
+            extra = (states.embedding_moments - states.moments) * (embedding + head)
+            optimizer = optimizer + extra / np.where(zero_stage >= 1, rank.shard, 1.0)
+    if plan.offload == "optimizer":
+        optimizer = np.zeros_like(optimizer)
+    elif plan.offload == "parameters":
+        weight, gradient, optimizer = (np.zeros_like(weight) for _ in range(3))
+
+    dense_token, moe_token, recomputed_token = activation_bytes_per_token(
+        work, cand, plan, calibration.moe_imbalance_factor
+    )
+    is_full = cand.recomputation == FULL
+    kept_dense = np.where(is_full, recomputed_token, dense_token)
+    kept_moe = np.where(is_full, recomputed_token, moe_token)
+    activation = tokens * stage.in_flight * (stage.dense_layers * kept_dense + stage.moe_layers * kept_moe)
+    worst_token = np.where(stage.moe_layers > 0, np.maximum(moe_token, dense_token), dense_token)
+    activation = activation + np.where(is_full, tokens * worst_token, 0.0)
+
+    logits = _logits_bytes(work, plan, cand, tokens) * stage.has_head
+    buffer = _buffer_bytes(work, states, plan, cand, calibration, rank, stage, dense, experts, tokens)
+    return _StageBytes(weight, gradient, optimizer, activation, logits, buffer, dense + experts, experts)
+
+
+def _frozen_states(
+    work: Workload,
+    plan: TrainingPlan,
+    stage: _Stage,
+    cand: Candidates,
+    rank: _PerRank,
+    matrices: FloatArray,
+    dense: FloatArray,
+    experts: FloatArray,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """LoRA and QLoRA: the frozen base, and adapters with their own gradients and optimizer states."""
+    base = float(BYTES_16BIT if plan.weight_bytes_per_parameter is None else plan.weight_bytes_per_parameter)
+    matrix_bytes = base
+    if work.is_quantized:
+        matrix_bytes = NF4_DOUBLE_QUANTIZED_BYTES if plan.double_quantization else NF4_BYTES
+    is_sharded = cand.zero_stage >= 3
+    shard = np.where(is_sharded, rank.shard, 1.0)
+    expert_shard = np.where(is_sharded, rank.expert_shard, 1.0)
+    frozen = (matrix_bytes * matrices + base * (dense - matrices)) / shard + matrix_bytes * experts / expert_shard
+    share = (stage.dense_layers + stage.moe_layers) / work.layer_count
+    adapters = work.adapter_parameters * share / cand.tensor_parallel
+    adapter_type = BYTES_16BIT if plan.recipe is Recipe.PURE_BF16 else BYTES_FP32
+    adapters_sharded = adapters / np.where(cand.zero_stage >= 1, rank.shard, 1.0)
+    return (
+        frozen + adapter_type * adapters / shard,
+        adapter_type * adapters / np.where(cand.zero_stage >= 2, rank.shard, 1.0),
+        2 * adapter_type * adapters_sharded,
+    )
+
+
+def _logits_bytes(work: Workload, plan: TrainingPlan, cand: Candidates, tokens: FloatArray) -> FloatArray:
+    elements = tokens * work.vocab_size / cand.tensor_parallel
+    if not uses_fused_loss(plan):
+        return LOGITS_BYTES_PLAIN * elements
+    if plan.recipe is Recipe.MEGATRON:
+        return LOGITS_BYTES_FUSED * elements
+    return LOGITS_BYTES_PLAIN / LOSS_CHUNK_COUNT * elements
+
+
+def _buffer_bytes(
+    work: Workload,
+    states: StateBytes,
+    plan: TrainingPlan,
+    cand: Candidates,
+    calibration: Calibration,
+    rank: _PerRank,
+    stage: _Stage,
+    dense: FloatArray,
+    experts: FloatArray,
+    tokens: FloatArray,
+) -> FloatArray:
+    """Gathered units, 16-bit copies, gradient scratch and what one layer's backward needs for a moment."""
+    t = cand.tensor_parallel
+    has_moe = stage.moe_layers > 0
+    unit = np.where(has_moe, rank.moe_layer + rank.experts, rank.dense_layer)
+    root = (work.vocab_size * work.hidden_size) / t * np.maximum(stage.has_embedding, stage.has_head)
+    gradient_bytes = 0.0 if work.is_frozen else float(BYTES_16BIT)
+    gathered = BYTES_16BIT * (PREFETCHED_UNITS * unit + root) + gradient_bytes * (unit + root)
+    # with ZeRO 2 or less, a recipe whose parameters are fp32 keeps its 16-bit copy for the whole step
+    copies = states.gather * (dense + experts) if not work.is_frozen else 0.0 * dense
+    buffer = np.where(cand.zero_stage >= 3, gathered, copies)
+    if plan.recipe is Recipe.MEGATRON and not work.is_frozen and states.gradient >= BYTES_FP32:
+        shapes = work.attention_matrix_count + np.where(stage.dense_layers > 0, work.dense_ffn_count, 0.0)
+        scratch = (shapes + root * t * stage.has_head) / t
+        scratch = scratch + np.where(
+            has_moe, work.expert_ffn_count / np.where(cand.expert_parallel > 1, 1.0, t) + work.shared_ffn_count / t, 0.0
+        )
+        buffer = buffer + BYTES_16BIT * scratch
+    inner = np.where(
+        has_moe,
+        np.maximum(work.routed_width + work.shared_width, work.ffn_size if work.dense_layer_count else 0),
+        work.ffn_size,
+    )
+    transient = BYTES_16BIT * tokens * (2 * work.hidden_size + work.ffn_inner_copies * inner / t)
+    return buffer + calibration.activation_transient_factor * transient
+
+
+def memory_per_gpu(work: Workload, plan: TrainingPlan, cand: Candidates, calibration: Calibration) -> MemoryArrays:
+    """Memory of the fullest stage of each candidate.
+
+    Parameters
+    ----------
+    work, plan : Workload, TrainingPlan
+        The job.
+    cand : Candidates, shape (N,)
+    calibration : Calibration
+
+    Returns
+    -------
+    MemoryArrays, shape (N,)
+    """
+    states, rank = state_bytes(plan), _per_rank(work, cand)
+    worst: _StageBytes | None = None
+    worst_allocated = np.zeros_like(cand.tensor_parallel)
+    number = np.zeros_like(worst_allocated)
+    for stage in _stages(work, cand):
+        parts = _stage_bytes(work, states, plan, cand, calibration, rank, stage)
+        allocated = parts.allocated() * stage.exists
+        if worst is None:
+            worst, worst_allocated = parts, allocated
+            held, held_experts = parts.parameters, parts.expert_parameters
+            continue
+        fuller = allocated > worst_allocated
+        worst = _StageBytes(
+            *(np.where(fuller, getattr(parts, f.name), getattr(worst, f.name)) for f in fields(_StageBytes))
+        )
+        worst_allocated = np.maximum(allocated, worst_allocated)
+        number = np.where(fuller, stage.number, number)
+        held = np.maximum(held, parts.parameters * stage.exists)
+        held_experts = np.maximum(held_experts, parts.expert_parameters * stage.exists)
+    assert worst is not None  # noqa: S101  (there is always a first stage)
+    reserved = worst_allocated * calibration.reserved_factor[plan.recipe.value]
+    overhead = np.where(cand.gpu_count > 1, calibration.overhead_bytes_distributed, calibration.overhead_bytes_single)
+    return MemoryArrays(
+        weight_bytes=worst.weight,
+        gradient_bytes=worst.gradient,
+        optimizer_bytes=worst.optimizer,
+        activation_bytes=worst.activation,
+        logits_bytes=worst.logits,
+        buffer_bytes=worst.buffer,
+        allocated_bytes=worst_allocated,
+        reserved_bytes=reserved,
+        overhead_bytes=overhead,
+        total_bytes=reserved + overhead,
+        pipeline_stage=number,
+        stage_parameters=held,
+        stage_expert_parameters=held_experts,
+    )

@@ -1,0 +1,436 @@
+"""Step time by parts: compute by operation, communication that stays exposed, pipeline bubble, optimizer.
+
+One additive form per operation, ``FLOPs / rate + bytes / bandwidth + launch``. Because every count of a layer is linear
+in T/t, T, 1/t and 1, a layer's time is four coefficients (`LayerCost`) and the arrays carry only group sizes.
+
+Symbols: T tokens of a micro-batch on a context rank; h, f, a, d as in `workload`; t p c x n v b m as in `candidates`.
+
+References
+----------
+.. [1] D. Narayanan et al., arXiv:2104.04473 (pipeline schedules, tensor-parallel communication volumes).
+.. [2] V. Korthikanti et al., arXiv:2205.05198 (sequence parallelism: all-gather and reduce-scatter of the same volume).
+.. [3] T. Dao, arXiv:2307.08691 (flash attention: backward 2.5 x forward FLOPs).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from advisor.engine import collectives
+from advisor.engine.calibration import Calibration
+from advisor.engine.candidates import Candidates, FloatArray, stage_layers
+from advisor.engine.machine import Machine
+from advisor.engine.memory import MemoryArrays
+from advisor.engine.specs import TrainingPlan
+from advisor.engine.units import BYTES_16BIT, BYTES_FP32
+from advisor.engine.workload import Workload, state_bytes
+
+FLASH_BACKWARD_FLOPS = 2.5  # [3]
+# element-wise passes over the hidden state in one layer, forward: two norms (read, write), two residual adds
+# (two reads, one write), and over the FFN's inner width: activation and product (reads and a write)
+NORM_PASSES = 10.0
+EAGER_SCORE_PASSES = 8.0  # scores written, scaled, masked, softmaxed and read again without a fused kernel
+OPTIMIZER_READS_WRITES = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class LayerCost:
+    """Seconds of one layer: T/t split + T whole + T/(t, or 1 without sequence parallel) norm + weights/t + fixed."""
+
+    split: float
+    whole: float
+    norm: float
+    weights: float
+    fixed: float
+
+    def seconds(self, tokens: FloatArray, tensor: FloatArray, norm_split: FloatArray) -> FloatArray:
+        return tokens * (self.split / tensor + self.whole + self.norm / norm_split) + self.weights / tensor + self.fixed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeArrays:
+    """Seconds of one optimizer step and its parts, shape (N,)."""
+
+    step_seconds: FloatArray
+    compute_seconds: FloatArray
+    exposed_communication_seconds: FloatArray
+    bubble_seconds: FloatArray
+    optimizer_seconds: FloatArray
+
+
+def _core_seconds(work: Workload, machine: Machine, calibration: Calibration) -> tuple[float, float]:
+    """Attention core per token of the split layer, forward and backward. [s]"""
+    forward = work.attention_core_flops_per_token / machine.attention_flops_per_second
+    backward = FLASH_BACKWARD_FLOPS * work.attention_core_flops_per_token / machine.attention_backward_flops_per_second
+    if work.is_eager:
+        score_bytes = EAGER_SCORE_PASSES * BYTES_16BIT * work.head_count * work.sequence_length
+        extra = calibration.eager_attention_factor * score_bytes / machine.memory_bytes_per_second
+        forward = work.attention_core_flops_per_token / machine.head_flops_per_second + extra
+        backward = 2 * forward
+    return forward, backward
+
+
+def _gemm(matrix_count: float, machine: Machine) -> float:
+    return 2 * matrix_count / machine.gemm_flops_per_second
+
+
+def dense_layer_costs(
+    work: Workload, machine: Machine, calibration: Calibration, ffn_width: float, ffn_count: float
+) -> tuple[LayerCost, LayerCost]:
+    """Forward and backward cost of a layer with a dense FFN of `ffn_width` (0: attention only)."""
+    memory, size = machine.memory_bytes_per_second, machine.element_bytes
+    h = float(work.hidden_size)
+    core_forward, core_backward = _core_seconds(work, machine, calibration)
+    count = work.attention_matrix_count + ffn_count
+    inner = work.ffn_inner_copies * ffn_width
+    # inputs and outputs of the GEMMs: hidden state four times, projections and FFN inner width once each
+    moved_split = size * (work.query_width + 2 * work.kv_width + work.value_width + inner)
+    moved_whole = size * 4 * h
+    quantized = machine.quantization_bytes
+    split = (
+        _gemm(count, machine)
+        + core_forward
+        + (moved_split + size * machine.elementwise_factor * inner + quantized * (work.value_width + ffn_width))
+        / memory
+    )
+    whole = (moved_whole + quantized * 2 * h) / memory
+    norm = size * machine.elementwise_factor * NORM_PASSES * h / memory
+    weights = size * count / memory
+    forward = LayerCost(split, whole, norm, weights, calibration.layer_launch_seconds)
+    # backward: two GEMMs each (one when frozen), weight gradients accumulated in fp32
+    gemm_passes = 1.0 if work.is_frozen else 2.0
+    accumulated = 0.0 if work.is_frozen else 2 * BYTES_FP32 * count / memory
+    backward = LayerCost(
+        gemm_passes * _gemm(count, machine)
+        + core_backward
+        + 2 * (moved_split + size * machine.elementwise_factor * inner) / memory
+        + gemm_passes * quantized * (work.value_width + ffn_width) / memory,
+        2 * moved_whole / memory + gemm_passes * quantized * 2 * h / memory,
+        2 * norm,
+        gemm_passes * weights + accumulated,
+        2 * calibration.layer_launch_seconds,
+    )
+    return forward, backward
+
+
+@dataclass(frozen=True, slots=True)
+class ExpertCost:
+    """Seconds of the routed experts of one layer = T/t * routed + experts_per_rank * weights + fixed."""
+
+    routed: float
+    weights: float
+    fixed: float
+
+
+def expert_costs(work: Workload, machine: Machine, calibration: Calibration) -> tuple[ExpertCost, ExpertCost]:
+    """Forward and backward cost of routed experts (grouped GEMMs, permutation), balanced routing."""
+    memory, size = machine.memory_bytes_per_second, machine.element_bytes
+    h, e = float(work.hidden_size), work.experts_per_token
+    gemm = _gemm(work.routed_ffn_count, machine) / calibration.moe_gemm_efficiency_factor
+    moved = size * (2 * e * h + work.ffn_inner_copies * work.routed_width * (1 + machine.elementwise_factor))
+    permuted = calibration.moe_permute_factor * size * 4 * e * h
+    quantized = machine.quantization_bytes * (e * h + work.routed_width)
+    weights = size * work.expert_ffn_count / memory
+    passes = 1.0 if work.is_frozen else 2.0
+    accumulated = 0.0 if work.is_frozen else 2 * BYTES_FP32 * work.expert_ffn_count / memory
+    forward = ExpertCost(gemm + (moved + permuted + quantized) / memory, weights, calibration.moe_layer_launch_seconds)
+    backward = ExpertCost(
+        passes * gemm + (2 * moved + permuted + passes * quantized) / memory,
+        passes * weights + accumulated,
+        2 * calibration.moe_layer_launch_seconds,
+    )
+    return forward, backward
+
+
+@dataclass(frozen=True, slots=True)
+class _Links:
+    """Achieved bandwidth and latency of each communication group."""
+
+    tensor_rate: FloatArray
+    tensor_hop: float
+    context_rate: FloatArray
+    data_rate: FloatArray
+    data_hop: FloatArray
+    expert_data_rate: FloatArray
+    pipeline_rate: FloatArray
+
+
+def _links(cand: Candidates, machine: Machine) -> _Links:
+    t, c, n, p = cand.tensor_parallel, cand.context_parallel, cand.data_parallel, cand.pipeline_parallel
+    up, out, domain = machine.scale_up_bytes_per_second, machine.scale_out_bytes_per_second, machine.domain_size
+
+    def rate(group: FloatArray, stride: FloatArray) -> FloatArray:
+        local = collectives.members_per_domain(group, stride, domain)
+        return collectives.group_bytes_per_second(group, local, up, out)
+
+    replicas = n * c
+    crosses = t * replicas > domain
+    expert_replicas = np.maximum(replicas * t / cand.expert_parallel, 1.0)
+    return _Links(
+        tensor_rate=rate(t, np.ones_like(t)),
+        tensor_hop=machine.scale_up_hop_seconds,
+        context_rate=rate(c, t),
+        data_rate=rate(replicas, t),
+        data_hop=np.where(crosses, machine.scale_out_hop_seconds, machine.scale_up_hop_seconds),
+        expert_data_rate=rate(expert_replicas, cand.expert_parallel),
+        pipeline_rate=np.where(t * replicas * p <= domain, up, out),
+    )
+
+
+def _all_to_all_seconds(work: Workload, cand: Candidates, machine: Machine, tokens: FloatArray) -> FloatArray:
+    """One dispatch or combine of a layer: 2 T e h / t bytes leave each rank, of which some cross domains.
+
+    Across domains a token goes once to each domain that holds one of its experts (deduplicated dispatch): with e picks
+    among g domains that is g (1 - (1 - 1/g)^e) domains, one of them at home on average 1/g of the time.
+    """
+    x = cand.expert_parallel
+    local = collectives.members_per_domain(x, np.ones_like(x), machine.domain_size)
+    domains = x / local
+    per_pick = BYTES_16BIT * tokens * work.hidden_size / cand.tensor_parallel
+    volume = per_pick * work.experts_per_token
+    reached = domains * (1 - (1 - 1 / domains) ** work.experts_per_token)
+    remote = per_pick * reached * (1 - 1 / domains)
+    up = machine.scale_up_bytes_per_second * machine.all_to_all_factor
+    out = machine.scale_out_bytes_per_second * machine.all_to_all_factor
+    seconds = volume * (1 - 1 / local) / up + np.where(domains > 1, remote / out, 0.0)
+    hop = np.where(domains > 1, machine.scale_out_hop_seconds, machine.scale_up_hop_seconds)
+    return np.where(x > 1, seconds + hop * np.log2(x), 0.0)
+
+
+def step_time(
+    work: Workload,
+    plan: TrainingPlan,
+    cand: Candidates,
+    machine: Machine,
+    memory: MemoryArrays,
+    calibration: Calibration,
+) -> TimeArrays:
+    """Seconds of one optimizer step of each candidate.
+
+    Parameters
+    ----------
+    work, plan, machine : Workload, TrainingPlan, Machine
+        The job and the achieved rates.
+    cand, memory : Candidates, MemoryArrays, shape (N,)
+        Layouts, and their parameters per stage.
+    calibration : Calibration
+
+    Returns
+    -------
+    TimeArrays, shape (N,)
+        The parts sum to `step_seconds`. [s]
+    """
+    t, p, c, m, v = (
+        cand.tensor_parallel,
+        cand.pipeline_parallel,
+        cand.context_parallel,
+        cand.micro_batch_count,
+        cand.virtual_stage_count,
+    )
+    norm_split = np.where(cand.uses_sequence_parallel > 0, t, 1.0)
+    tokens = cand.micro_batch_size * work.sequence_length / c
+    links = _links(cand, machine)
+    is_full = cand.recomputation == 2
+    repeats_core = cand.recomputation == 1
+
+    # compute of one layer, forward and backward
+    forward, backward = dense_layer_costs(work, machine, calibration, work.ffn_size, work.dense_ffn_count)
+    dense_forward = forward.seconds(tokens, t, norm_split)
+    dense_backward = backward.seconds(tokens, t, norm_split)
+    core_forward, _ = _core_seconds(work, machine, calibration)
+    core = core_forward * tokens / t
+    if work.expert_count:
+        forward, backward = dense_layer_costs(work, machine, calibration, work.shared_width, work.shared_ffn_count)
+        routed_forward, routed_backward = expert_costs(work, machine, calibration)
+        experts_per_rank = work.expert_count / np.where(cand.expert_parallel > 1, cand.expert_parallel, t)
+        moe_forward = forward.seconds(tokens, t, norm_split) + (
+            tokens * routed_forward.routed / t + experts_per_rank * routed_forward.weights + routed_forward.fixed
+        )
+        moe_backward = backward.seconds(tokens, t, norm_split) + (
+            tokens * routed_backward.routed / t + experts_per_rank * routed_backward.weights + routed_backward.fixed
+        )
+    else:
+        moe_forward = moe_backward = np.zeros_like(tokens)
+
+    # communication of one layer and direction that compute has to wait for
+    hidden_bytes = BYTES_16BIT * tokens * work.hidden_size
+    shift = collectives.ring_shift_seconds(hidden_bytes, t, links.tensor_rate, links.tensor_hop)
+    tensor = calibration.tensor_exposed_fraction * np.where(t > 1, 4 * shift, 0.0)
+    kv_bytes = BYTES_16BIT * tokens * 2 * work.kv_width / t
+    ring = (c - 1) * (kv_bytes / links.context_rate + machine.scale_up_hop_seconds)
+    context = np.maximum(ring - calibration.context_overlap_fraction * core, 0.0)
+    context_backward = np.maximum(2 * ring - calibration.context_overlap_fraction * FLASH_BACKWARD_FLOPS * core, 0.0)
+    exchange = (
+        2 * calibration.expert_exposed_fraction * _all_to_all_seconds(work, cand, machine, tokens)
+        if work.expert_count
+        else np.zeros_like(tokens)
+    )
+    # experts that are not split over tensor ranks exchange tokens instead of all-reducing
+    moe_tensor = tensor * np.where(cand.expert_parallel > 1, 0.5, 1.0)
+    comm_dense = 2 * tensor + context + context_backward + np.where(is_full, tensor + context, 0.0)
+    comm_moe = 2 * (moe_tensor + exchange) + context + context_backward
+    comm_moe = comm_moe + np.where(is_full, moe_tensor + exchange + context, 0.0)
+
+    recompute = np.where(is_full, 1.0, 0.0)
+    compute_dense = dense_forward * (1 + recompute) + dense_backward + np.where(repeats_core, core, 0.0)
+    compute_moe = moe_forward * (1 + recompute) + moe_backward + np.where(repeats_core, core, 0.0)
+
+    if np.any(cand.zero_stage >= 3):
+        sharded = cand.zero_stage >= 3
+        fsdp_dense, fsdp_moe = _sharded_exposed(
+            work,
+            plan,
+            cand,
+            links,
+            calibration,
+            (dense_forward * (1 + recompute), dense_backward),
+            (moe_forward * (1 + recompute), moe_backward),
+        )
+        comm_dense = comm_dense + np.where(sharded, fsdp_dense, 0.0)
+        comm_moe = comm_moe + np.where(sharded, fsdp_moe, 0.0)
+
+    # stages: head on the last (or only) one
+    head_passes = 2.0 if work.is_frozen else 3.0
+    head = (
+        tokens
+        / t
+        * (
+            head_passes * 2 * work.head_parameters / machine.head_flops_per_second
+            + 6 * BYTES_FP32 * work.vocab_size / machine.memory_bytes_per_second
+        )
+    )
+    layers = stage_layers(work.layer_count, work.dense_layer_count, work.moe_share, p)
+    single = p == 1
+    compute_all = (
+        (layers.dense_first, layers.moe_first, np.where(single, head, 0.0)),
+        (layers.dense_middle, layers.moe_middle, 0.0),
+        (layers.dense_last, layers.moe_last, np.where(single, 0.0, head)),
+    )
+    transfer = np.where(
+        p > 1,
+        calibration.pipeline_exposed_fraction
+        * 2
+        * v
+        * (hidden_bytes / norm_split / links.pipeline_rate + machine.scale_out_hop_seconds),
+        0.0,
+    )
+    stage_compute = stage_comm = np.zeros_like(tokens)
+    for dense_layers, moe_layers, extra in compute_all:
+        compute = dense_layers * compute_dense + moe_layers * compute_moe + extra
+        comm = dense_layers * comm_dense + moe_layers * comm_moe + transfer
+        slower = compute + comm > stage_compute + stage_comm
+        stage_compute, stage_comm = np.where(slower, compute, stage_compute), np.where(slower, comm, stage_comm)
+    stage_compute = stage_compute + calibration.micro_batch_overhead_seconds
+
+    total_layers_dense = work.layer_count - (work.layer_count - work.dense_layer_count) * work.moe_share
+    total_layers_moe = work.layer_count - total_layers_dense
+    mean_stage = (
+        total_layers_dense * (compute_dense + comm_dense) + total_layers_moe * (compute_moe + comm_moe) + head
+    ) / p + transfer
+    bubble = calibration.bubble_factor * (p - 1) / v * mean_stage
+
+    data = _data_parallel_exposed(work, plan, cand, links, memory, calibration, stage_compute)
+    optimizer = _optimizer_seconds(work, plan, cand, machine, memory) + calibration.step_overhead_seconds
+    straggle = 1 + calibration.straggler_fraction_per_doubling * np.log2(
+        np.maximum(cand.gpu_count / machine.domain_size, 1.0)
+    )
+    compute_seconds = m * stage_compute * straggle
+    exposed = (m * stage_comm + data) * straggle
+    bubble = bubble * straggle
+    return TimeArrays(
+        step_seconds=compute_seconds + exposed + bubble + optimizer,
+        compute_seconds=compute_seconds,
+        exposed_communication_seconds=exposed,
+        bubble_seconds=bubble,
+        optimizer_seconds=optimizer,
+    )
+
+
+def _sharded_exposed(
+    work: Workload,
+    plan: TrainingPlan,
+    cand: Candidates,
+    links: _Links,
+    calibration: Calibration,
+    dense_compute: tuple[FloatArray, FloatArray],
+    moe_compute: tuple[FloatArray, FloatArray],
+) -> tuple[FloatArray, FloatArray]:
+    """Exposed part of gathering weights (forward, backward) and scattering gradients of one layer, per micro-batch."""
+    t = cand.tensor_parallel
+    shard = cand.shard_group_size
+    replicas = cand.data_parallel * cand.context_parallel
+    reduce_bytes = state_bytes(plan).gradient_reduce
+    weight_size = BYTES_16BIT if not work.is_quantized else 0.52
+    groups = replicas / shard
+
+    def exposed(parameters: float | FloatArray, compute: tuple[FloatArray, FloatArray]) -> FloatArray:
+        gather = collectives.ring_shift_seconds(weight_size * parameters, shard, links.data_rate, links.data_hop)
+        scatter = collectives.ring_shift_seconds(reduce_bytes * parameters, shard, links.data_rate, links.data_hop)
+        # HSDP: gradients of each shard are all-reduced over the replica groups
+        replicate = 2 * (1 - 1 / groups) * reduce_bytes * parameters / shard / links.data_rate
+        if work.is_frozen:
+            scatter, replicate = np.zeros_like(gather), np.zeros_like(gather)
+        forward, backward = compute
+        waits = np.maximum(gather - calibration.fsdp_overlap_fraction * forward, 0.0)
+        total_backward = gather + scatter + replicate
+        waits = waits + np.maximum(total_backward - calibration.fsdp_overlap_fraction * backward, 0.0)
+        slowed = calibration.fsdp_interference_fraction * (
+            np.minimum(gather, forward) + np.minimum(total_backward, backward)
+        )
+        return np.where(shard > 1, waits + slowed, 0.0)
+
+    dense = exposed(work.dense_layer_parameters / t, dense_compute)
+    if not work.expert_count:
+        return dense, dense
+    split = np.where(cand.expert_parallel > 1, cand.expert_parallel, t)
+    return dense, exposed(work.moe_layer_parameters / t + work.expert_parameters / split, moe_compute)
+
+
+def _data_parallel_exposed(
+    work: Workload,
+    plan: TrainingPlan,
+    cand: Candidates,
+    links: _Links,
+    memory: MemoryArrays,
+    calibration: Calibration,
+    micro_batch_seconds: FloatArray,
+) -> FloatArray:
+    """Gradient reduction and weight gathering once per step (ZeRO 0-2), less what the last backward hides."""
+    states = state_bytes(plan)
+    dense = memory.stage_parameters - memory.stage_expert_parameters
+    experts = memory.stage_expert_parameters
+    if work.is_frozen:
+        dense = np.full_like(dense, work.adapter_parameters) / (cand.tensor_parallel * cand.pipeline_parallel)
+        experts = np.zeros_like(dense)
+    replicas = cand.data_parallel * cand.context_parallel
+    expert_replicas = np.where(
+        cand.expert_parallel > 1, np.maximum(replicas * cand.tensor_parallel / cand.expert_parallel, 1.0), replicas
+    )
+    bytes_moved = states.gradient_reduce + np.where(cand.zero_stage >= 1, BYTES_16BIT, states.gradient_reduce)
+    seconds = collectives.ring_shift_seconds(bytes_moved * dense, replicas, links.data_rate, 2 * links.data_hop)
+    seconds = seconds + collectives.ring_shift_seconds(bytes_moved * experts, expert_replicas, links.expert_data_rate)
+    hidden = calibration.data_overlap_fraction * micro_batch_seconds
+    exposed = np.maximum(seconds - hidden, calibration.data_exposed_fraction * seconds)
+    return np.where((cand.zero_stage < 3) & (replicas > 1), exposed, 0.0)
+
+
+def _optimizer_seconds(
+    work: Workload, plan: TrainingPlan, cand: Candidates, machine: Machine, memory: MemoryArrays
+) -> FloatArray:
+    """Reads and writes of states, weights and gradients of the local shard; host transfers when offloaded."""
+    states = state_bytes(plan)
+    per_parameter = OPTIMIZER_READS_WRITES * states.optimizer + states.weight + states.gradient_reduce
+    held = memory.stage_parameters
+    if work.is_frozen:
+        held = np.full_like(held, work.adapter_parameters) / (cand.tensor_parallel * cand.pipeline_parallel)
+    local = held / np.where(cand.zero_stage >= 1, cand.shard_group_size, 1.0)
+    seconds = per_parameter * local / machine.memory_bytes_per_second
+    if plan.offload != "none":
+        # gradients down, updated weights up; the host optimizer streams its states at about the link's rate
+        moved = (states.gradient_reduce + states.weight) * local
+        if plan.offload == "parameters":
+            moved = moved + 2 * BYTES_16BIT * held * cand.micro_batch_count
+        seconds = seconds + moved / machine.host_bytes_per_second
+    return seconds

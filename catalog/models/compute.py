@@ -27,6 +27,7 @@ class Gpu(Part):
     form_factor = models.CharField(_("form factor"), max_length=40)
     memory_label = models.CharField(_("memory label"), max_length=20)  # the vendor's name, not a measurement
     memory_bytes = models.BigIntegerField(_("visible memory [B]"))
+    memory_note = models.TextField(_("note on the memory"), blank=True, default="")
     memory_bytes_source = models.TextField(_("source of the visible memory"), blank=True, default="")
     memory_type = models.CharField(_("memory type"), max_length=20)
     memory_bytes_per_second = models.FloatField(_("memory bandwidth [B/s]"), null=True, blank=True)
@@ -238,6 +239,7 @@ class MemoryModule(Part):
         _("typical price [USD]"), max_digits=12, decimal_places=2, null=True, blank=True
     )
     price_source = models.TextField(_("source of the price"), blank=True, default="")
+    price_source_locator = models.TextField(_("locator of the price"), blank=True, default="")
 
     objects = PartQuerySet["MemoryModule"].as_manager()
 

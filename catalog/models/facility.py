@@ -80,6 +80,8 @@ class Service(Part):
     scope_zh = models.TextField(_("scope in Chinese"))
     unit = models.CharField(_("unit"), max_length=40)  # one-time | month | year | engineer day | per spare server-month
     applies_to = models.JSONField(_("sold with"), default=list)  # rental, purchase
+    list_price = models.DecimalField(_("list price"), max_digits=16, decimal_places=2, null=True, blank=True)
+    list_price_currency = models.CharField(_("currency"), max_length=3, blank=True, default="")
     demo_fraction = models.DecimalField(
         _("demo price, fraction of its base"), max_digits=8, decimal_places=6, null=True, blank=True
     )
@@ -101,7 +103,7 @@ class Service(Part):
         verbose_name = _("service")
         verbose_name_plural = _("services")
         constraints = [
-            *not_negative("service", "demo_fraction"),
+            *not_negative("service", "demo_fraction", "list_price"),
             models.CheckConstraint(
                 name="catalog_service_availability_is_fraction",
                 condition=models.Q(availability_fraction__isnull=True)

@@ -25,6 +25,7 @@ class Ssd(Part):
         _("typical price [USD]"), max_digits=12, decimal_places=2, null=True, blank=True
     )
     price_source = models.TextField(_("source of the price"), blank=True, default="")
+    price_source_locator = models.TextField(_("locator of the price"), blank=True, default="")
 
     objects = PartQuerySet["Ssd"].as_manager()
 

@@ -16,6 +16,8 @@ from advisor.engine.units import BYTES_16BIT, BYTES_FP32, GIBI
 
 FloatArray = NDArray[np.float64]
 
+ADAPTER_METHODS = (Method.LORA, Method.QLORA)
+
 # Bytes per trained parameter of the optimizer's running averages, held in 32 bits where the optimizer has any.
 _MOMENT_BYTES: dict[Optimizer, float] = {
     Optimizer.ADAMW: 8.0,  # two averages, arXiv:1711.05101
@@ -52,8 +54,8 @@ def checkpoint_bytes_per_parameter(plan: TrainingPlan) -> float:
     """Bytes that one trained parameter takes in a checkpoint. [B]
 
     Mixed precision with AdamW: 2 (16-bit weight) + 4 (32-bit master) + 8 (two 32-bit averages) = 14 [1]_. FSDP keeps
-    the 32-bit weight only (4 + 8); pure 16-bit training has no master and 16-bit averages (2 + 4). The plan's own types go
-    before the recipe's.
+    the 32-bit weight only (4 + 8); pure 16-bit training has no master and 16-bit averages (2 + 4). Adapters
+    are kept in 32 bits (4 + 8) unless the recipe is purely 16-bit. The plan's own types go before the recipe's.
 
     References
     ----------
@@ -61,11 +63,12 @@ def checkpoint_bytes_per_parameter(plan: TrainingPlan) -> float:
        arXiv:1910.02054, section 3.1 (16 bytes with the 2 of the gradients).
     """
     moment = _MOMENT_BYTES[plan.optimizer]
-    if plan.precision in (Precision.FP32, Precision.TF32) or plan.recipe is Recipe.FSDP:
-        weight, master = float(BYTES_FP32), 0
-    elif plan.recipe is Recipe.PURE_BF16:
+    is_single_copy = plan.precision in (Precision.FP32, Precision.TF32) or plan.recipe is Recipe.FSDP
+    if plan.recipe is Recipe.PURE_BF16:
         weight, master = float(BYTES_16BIT), 0
         moment = moment if plan.optimizer is Optimizer.ADAMW_8BIT else moment / 2
+    elif is_single_copy or plan.method in ADAPTER_METHODS:
+        weight, master = float(BYTES_FP32), 0
     else:
         weight, master = float(BYTES_16BIT), BYTES_FP32
     weight = weight if plan.weight_bytes_per_parameter is None else plan.weight_bytes_per_parameter
@@ -98,8 +101,7 @@ def checkpoint_bytes(
     ValueError
         If an adapter method comes without its count, or a count is negative.
     """
-    is_adapter = plan.method in (Method.LORA, Method.QLORA)
-    if is_adapter and trained_parameter_count is None:
+    if plan.method in ADAPTER_METHODS and trained_parameter_count is None:
         raise ValueError("A LoRA or QLoRA checkpoint holds the adapters: trained_parameter_count is needed.")
     chosen = parameter_count if trained_parameter_count is None else trained_parameter_count
     count = np.asarray(chosen, dtype=np.float64)

@@ -77,6 +77,16 @@ def env_choice(name: str, default: str, choices: tuple[str, ...]) -> str:
     return value
 
 
+ENGINES = {"django.db.backends.sqlite3", "django.db.backends.postgresql"}
+
+
+def database_config(url: str) -> dict[str, Any]:
+    config: dict[str, Any] = environ.Env.db_url_config(url)
+    if config.get("ENGINE") not in ENGINES:
+        raise ValueError("neither SQLite nor PostgreSQL")
+    return config
+
+
 def env_url(name: str, default: str, reader: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
     """A URL with credentials; the message on a faulty one names the setting and never shows the value."""
     try:
@@ -161,9 +171,8 @@ TEMPLATES: list[dict[str, Any]] = [
     }
 ]
 
-_env = environ.Env()
 DATABASES: dict[str, dict[str, Any]] = {
-    "default": env_url("DATABASE_URL", f"sqlite:///{VAR_DIR / 'db.sqlite3'}", _env.db_url_config)
+    "default": env_url("DATABASE_URL", f"sqlite:///{VAR_DIR / 'db.sqlite3'}", database_config)
 }
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     # WAL lets readers work beside one writer; IMMEDIATE takes the write lock at BEGIN, so that a transaction
@@ -186,7 +195,7 @@ CACHES: dict[str, dict[str, Any]] = {
     )
 }
 
-globals().update(env_url("EMAIL_URL", "consolemail://", _env.email_url_config))  # EMAIL_BACKEND, EMAIL_HOST ...
+globals().update(env_url("EMAIL_URL", "consolemail://", environ.Env.email_url_config))  # EMAIL_BACKEND, EMAIL_HOST ...
 DEFAULT_FROM_EMAIL = env_text("DEFAULT_FROM_EMAIL", "quotes@localhost")
 
 AUTH_PASSWORD_VALIDATORS = [
@@ -213,6 +222,7 @@ USE_THOUSAND_SEPARATOR = False
 
 STATIC_URL = "/static/"
 STATIC_ROOT = VAR_DIR / "static"
+STATIC_ROOT.mkdir(exist_ok=True)  # whitenoise warns of a missing one; collectstatic fills it
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": VAR_DIR / "files"}},

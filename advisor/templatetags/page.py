@@ -1,16 +1,89 @@
-"""What the frame of every page shows: the navigation, the engine's version and the catalogue's revision."""
+"""Words and plain figures of the pages: navigation, names of codes, and text for places where markup may not stand."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, TypedDict
 
 from django import template
 from django.urls import NoReverseMatch, reverse
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
+from advisor import figures
 from advisor.engine import ENGINE_VERSION
 
 register = template.Library()
+Words = dict[str, str | Promise]
+
+PARTS: Words = {
+    "weight": gettext_lazy("Weights"),
+    "gradient": gettext_lazy("Gradients"),
+    "optimizer": gettext_lazy("Optimizer states"),
+    "activation": gettext_lazy("Activations"),
+    "logits": gettext_lazy("Logits and loss"),
+    "buffer": gettext_lazy("Buffers"),
+    "allocator": gettext_lazy("Allocator reserve"),
+    "overhead": gettext_lazy("Context and libraries"),
+}
+STEP_PARTS: Words = {
+    "compute": pgettext_lazy("part of a step", "Compute"),
+    "exposed_communication": gettext_lazy("Exposed communication"),
+    "bubble": gettext_lazy("Pipeline bubble"),
+    "optimizer": gettext_lazy("Optimizer step"),
+    "deployment": gettext_lazy("Virtualization loss"),
+}
+RECOMPUTATION: Words = {
+    "none": pgettext_lazy("recomputation", "none"),
+    "selective": pgettext_lazy("recomputation", "selective"),
+    "full": pgettext_lazy("recomputation", "full"),
+}
+CONFIGURATIONS: Words = {
+    "recommended": gettext_lazy("recommended"),
+    "cheapest": gettext_lazy("cheapest"),
+    "fastest": gettext_lazy("fastest"),
+    "fewest_servers": gettext_lazy("fewest servers"),
+}
+CONSTRAINTS: Words = {
+    "time": gettext_lazy("Time."),
+    "memory": gettext_lazy("Memory."),
+    "batch": gettext_lazy("Global batch."),
+    "none": gettext_lazy("None."),
+    "budget": gettext_lazy("Budget."),
+    "power": gettext_lazy("Power."),
+    "racks": gettext_lazy("Rack space."),
+}
+SEVERITIES: Words = {
+    "blocks": gettext_lazy("Blocks"),
+    "check": gettext_lazy("Check before order"),
+    "note": gettext_lazy("Note"),
+    "ok": gettext_lazy("Passed"),
+}
+ORIGINS: Words = {
+    "datasheet": gettext_lazy("datasheet"),
+    "measured": gettext_lazy("measured"),
+    "published_run": gettext_lazy("published run"),
+    "vendor_claim": gettext_lazy("vendor claim"),
+    "derived": gettext_lazy("derived"),
+    "user": gettext_lazy("yours"),
+}
+PRICE_MARKS: Words = {
+    "source": gettext_lazy("price as published"),
+    "median": gettext_lazy("median of published prices"),
+    "converted": gettext_lazy("converted from another currency or period"),
+    "proxy": gettext_lazy("price of a similar item"),
+    "old": gettext_lazy("older price"),
+    "class price": gettext_lazy("price of the class of parts"),
+    "sum of parts": gettext_lazy("sum of the parts"),
+    "assumed": gettext_lazy("assumed"),
+}
+PRICE_UNITS: Words = {
+    "gpu_hour": gettext_lazy("per GPU-hour"),
+    "server_month": gettext_lazy("per server and month"),
+    "each": gettext_lazy("each"),
+    "month": gettext_lazy("a month"),
+}
 
 
 class NavItem(TypedDict):
@@ -57,3 +130,106 @@ def catalog_revision() -> str:
     except ImportError:
         return ""
     return current_revision()
+
+
+@register.filter
+def part_label(code: str) -> str:
+    """Name of a part of a GPU's memory."""
+    return str(PARTS.get(code, code))
+
+
+@register.filter
+def step_label(code: str) -> str:
+    """Name of a part of an optimizer step."""
+    return str(STEP_PARTS.get(code, code))
+
+
+@register.filter
+def recomputation_label(code: str) -> str:
+    return str(RECOMPUTATION.get(code, code))
+
+
+@register.filter
+def configuration_label(code: str) -> str:
+    return str(CONFIGURATIONS.get(code, code))
+
+
+@register.filter
+def constraint_label(code: str) -> str:
+    return str(CONSTRAINTS.get(code, code))
+
+
+@register.filter
+def severity_label(code: str) -> str:
+    return str(SEVERITIES.get(code, code))
+
+
+@register.filter
+def origin_label(code: str) -> str:
+    return str(ORIGINS.get(code, code))
+
+
+@register.filter
+def price_mark(code: str) -> str:
+    return str(PRICE_MARKS.get(code, code))
+
+
+@register.filter
+def price_unit(code: str) -> str:
+    return str(PRICE_UNITS.get(code, code))
+
+
+@register.filter
+def coordinate(value: float) -> str:
+    """A chart coordinate: a plain point as decimal mark in every language."""
+    return f"{value:.2f}"
+
+
+@register.filter
+def sig3_plain(value: float) -> str:
+    """`sig3` as bare text, for SVG."""
+    return figures.format_significant(value)
+
+
+@register.filter
+def count_plain(value: float) -> str:
+    return figures.format_count(value)
+
+
+@register.filter
+def percent_plain(value: float) -> str:
+    return figures.format_percent(value)
+
+
+@register.filter
+def tick(value: float) -> str:
+    """A round number at an axis."""
+    return f"{value:,g}"
+
+
+@register.filter
+def percent_tick(value: float) -> str:
+    return f"{value * 100:g}%"
+
+
+@register.filter
+def million_tick(value: float) -> str:
+    return f"{value / 1_000_000:,g}"
+
+
+@register.filter
+def assumption_value(item: Mapping[str, Any]) -> str:
+    """Value and unit of an assumption as text."""
+    value, unit = item.get("value"), item.get("unit") or ""
+    if value is None:
+        return figures.UNKNOWN
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
+    if isinstance(value, str):
+        return value
+    if unit == "bytes":
+        return figures.format_gib(value)
+    if unit in {"fraction", "%"}:
+        return figures.format_percent(value)
+    text = figures.format_count(value) if isinstance(value, int) else figures.format_significant(value)
+    return text if unit in {"", "1"} else f"{text}\N{NO-BREAK SPACE}{unit}"

@@ -1,0 +1,157 @@
+"""What the result part of the sizing page shows beside the answer itself: charts, rows, links."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+from django.urls import NoReverseMatch, reverse
+from django.utils.translation import gettext as _
+
+from advisor import charts, figures
+from advisor.price_table import missing_prices, price_rows
+
+# one-click example of the empty page: the job of the answer sentence in the method notes
+EXAMPLE_QUERY = "deadline_days=30&parameters=7e10&tokens=1.4e12&v=1"
+# the losses that vendors of bare metal name; claims, offered to compare with and never a default
+CLAIMED_LOSSES = (0.1, 0.2, 0.3)
+OWNERSHIP_TABLE_ROWS = 13
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Charts:
+    memory: charts.MemoryChart
+    step: charts.StepChart | None
+    scaling: charts.ScalingChart | None
+    ownership: charts.OwnershipChart | None
+
+
+def result_context(answer: Mapping[str, Any], *, query: str, origin: str) -> dict[str, Any]:
+    """Context of `advisor/result/*`: `query` is the canonical query string, `origin` the site's scheme and host."""
+    best = answer["recommended"]
+    deadline_seconds = answer["training"].get("deadline_seconds")
+    context: dict[str, Any] = {
+        "answer": answer,
+        "deadline_seconds": deadline_seconds,
+        "canonical_url": f"{origin}{reverse('advisor:sizing')}?{query}",
+        "api_url": _api_url(origin, query),
+        "quote_links": _quote_links(query) if best else [],
+        "notable_problems": [problem for problem in answer["problems"] if problem["severity"] != "note"],
+        "notes": [problem for problem in answer["problems"] if problem["severity"] == "note"],
+        "announcement": _announcement(answer),
+        "headline_title": _title(best),
+    }
+    if not best:
+        return context | {"configurations": answer["alternatives"]}
+    rent_or_buy = answer["rent_or_buy"]
+    comparison = answer["deployment_comparison"]
+    return context | {
+        "charts": Charts(
+            memory=charts.memory_chart(best["estimate"]["memory_per_gpu"]),
+            step=charts.step_chart(best["estimate"]["time"]),
+            scaling=charts.scaling_chart(
+                answer["scaling"], chosen_gpu_count=best["gpu_count"], deadline_seconds=deadline_seconds
+            ),
+            ownership=charts.ownership_chart(rent_or_buy) if rent_or_buy else None,
+        ),
+        "configurations": [best, *answer["alternatives"]],
+        "price_rows": price_rows(best),
+        "missing_prices": missing_prices(best),
+        "price_books": _price_books(best),
+        "total_server_count": best["server_count"] + best["spare_server_count"],
+        "loss_presets": _loss_presets(query, comparison) if comparison else [],
+        "has_deployment_gap": _has_gap(comparison),
+        "ownership_rows": _ownership_rows(rent_or_buy) if rent_or_buy else [],
+    }
+
+
+def _title(best: Mapping[str, Any] | None) -> str:
+    return f"{best['gpu_count']} × {best['gpu_name']}" if best else ""
+
+
+def _announcement(answer: Mapping[str, Any]) -> str:
+    """What a screen reader hears after an update."""
+    best = answer["recommended"]
+    if not best:
+        return _("Result updated: no configuration meets these conditions.")
+    seconds = best["estimate"]["time"]["training_seconds"]
+    if seconds is None:
+        return _("Result updated: %(count)s GPUs.") % {"count": best["gpu_count"]}
+    return _("Result updated: %(count)s GPUs, %(days)s.") % {
+        "count": best["gpu_count"],
+        "days": figures.format_days(seconds),
+    }
+
+
+def _api_url(origin: str, query: str) -> str:
+    try:
+        return f"{origin}{reverse('recommendations')}?{query}"
+    except NoReverseMatch:
+        return ""
+
+
+def _quote_links(query: str) -> list[dict[str, str]]:
+    try:
+        target = reverse("quotes:new")
+    except NoReverseMatch:
+        return []
+    bare = urlencode([pair for pair in parse_qsl(query) if pair[0] != "basis"])
+    return [
+        {"url": f"{target}?{bare}&basis=rental", "label": _("Make a rental quote")},
+        {"url": f"{target}?{bare}&basis=purchase", "label": _("Make a purchase quote")},
+    ]
+
+
+def _price_books(best: Mapping[str, Any]) -> list[dict[str, Any]]:
+    words = {"rental": _("Rental"), "purchase": _("Purchase")}
+    return [
+        dict(best["prices"][basis]["price_book"], label=word)
+        for basis, word in words.items()
+        if best["prices"][basis] is not None
+    ]
+
+
+def _loss_presets(query: str, comparison: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Links to the same case at each loss; the answer's own presets, else the claims of the vendors."""
+    presets = comparison.get("presets") or [
+        {"throughput_loss": loss, "origin": "vendor_claim", "label": ""} for loss in CLAIMED_LOSSES
+    ]
+    rest = [pair for pair in parse_qsl(query) if pair[0] != "throughput_loss"]
+    current = comparison.get("throughput_loss")
+    rows = []
+    for preset in presets:
+        loss = preset.get("throughput_loss")
+        if loss is None:
+            continue
+        rows.append(
+            {
+                "label": preset.get("label") or figures.format_percent(loss),
+                "origin": preset.get("origin", ""),
+                "url": f"{reverse('advisor:sizing')}?{urlencode([*rest, ('throughput_loss', f'{loss:g}')])}",
+                "is_current": current is not None and abs(current - loss) < 1e-9,
+            }
+        )
+    return rows
+
+
+def _has_gap(comparison: Mapping[str, Any] | None) -> bool:
+    return bool(
+        comparison
+        and comparison["throughput_loss"]
+        and comparison["bare_metal"]["training_days"] is not None
+        and comparison["virtualized"]["training_days"] is not None
+    )
+
+
+def _ownership_rows(comparison: Mapping[str, Any]) -> list[dict[str, float]]:
+    """Every n-th month, so that the table stays near a dozen rows; the last month always."""
+    rows = [
+        {"month": month, "rental": rental, "purchase": purchase}
+        for month, rental, purchase in zip(
+            comparison["months"], comparison["rental_cumulative"], comparison["purchase_cumulative"], strict=True
+        )
+    ]
+    stride = max(1, -(-len(rows) // OWNERSHIP_TABLE_ROWS))
+    return [row for index, row in enumerate(rows) if index % stride == 0 or index == len(rows) - 1]

@@ -1,0 +1,78 @@
+// The sizing form beyond plain HTML: folding on narrow screens, entries kept when the server's form replaces ours,
+// focus after a submit, and a word when the server does not answer. Without this file the page works by full loads.
+(() => {
+  "use strict";
+  const narrow = window.matchMedia("(max-width: 59.99rem)");
+  const byId = (id) => document.getElementById(id);
+  const hasAnswer = () => byId("result").dataset.state === "answer";
+
+  // wide screens always show the form; narrow ones fold it once there is an answer
+  const fold = () => {
+    const job = byId("job");
+    if (job) job.open = !(narrow.matches && hasAnswer());
+  };
+  narrow.addEventListener("change", fold);
+  fold();
+
+  let wasSubmitted = false;
+  let typed = null;
+
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    if (event.detail.elt.id !== "sizing-form") return;
+    const trigger = event.detail.requestConfig.triggeringEvent;
+    wasSubmitted = Boolean(trigger && trigger.type === "submit");
+    byId("result").setAttribute("aria-busy", "true");
+  });
+
+  document.addEventListener("htmx:afterRequest", () => byId("result").removeAttribute("aria-busy"));
+
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    if (event.detail.target.id === "sizing-form") typed = new FormData(byId("sizing-form"));
+  });
+
+  // whatever was typed while the request was under way outlives the new form
+  const restore = (form) => {
+    if (!typed) return;
+    for (const field of form.elements) {
+      if (field.name && field.type !== "checkbox" && field.type !== "radio" && !field.multiple && typed.has(field.name)) {
+        field.value = typed.get(field.name);
+      }
+    }
+    typed = null;
+  };
+
+  const clearErrors = (form) => {
+    form.querySelectorAll("#error-summary, .field__error").forEach((node) => node.remove());
+    form.querySelectorAll(".field--error").forEach((node) => node.classList.remove("field--error"));
+    form.querySelectorAll("[aria-invalid]").forEach((node) => node.removeAttribute("aria-invalid"));
+  };
+
+  document.addEventListener("htmx:afterSettle", (event) => {
+    const form = byId("sizing-form");
+    if (event.detail.target.id === "sizing-form") {
+      restore(form);
+      if (wasSubmitted) byId("error-summary")?.focus();
+      return;
+    }
+    if (event.detail.target.id !== "result") return;
+    clearErrors(form);
+    if (wasSubmitted) {
+      fold();
+      byId("result-heading")?.focus();
+      if (narrow.matches) byId("result").scrollIntoView();
+    }
+  });
+
+  const failed = (event) => {
+    const id = event.detail.xhr && event.detail.xhr.getResponseHeader("X-Request-Id");
+    const notice = byId("result-failed");
+    notice.hidden = false;
+    notice.querySelector("[data-request-id]").textContent = id || "";
+  };
+  document.addEventListener("htmx:responseError", failed);
+  document.addEventListener("htmx:sendError", failed);
+  document.addEventListener("htmx:timeout", failed);
+  document.addEventListener("htmx:afterSwap", () => {
+    byId("result-failed").hidden = true;
+  });
+})();

@@ -408,32 +408,30 @@ def linkable_bodies(draw):
 
 class TestLinks:
     def test_the_names_of_the_contract(self):
-        named = set(
-            [
-                "parameters",
-                "active_parameters",
-                "preset",
-                "tokens",
-                "method",
-                "precision",
-                "optimizer",
-                "sequence_length",
-                "gpu",
-                "gpu_count",
-                "global_batch_tokens",
-                "deadline_days",
-                "budget",
-                "currency",
-                "max_gpu_count",
-                "profile",
-                "throughput_loss",
-                "workload",
-                "data_sensitivity",
-                "basis",
-                "term_months",
-                "destination",
-            ]
-        )
+        named = {
+            "parameters",
+            "active_parameters",
+            "preset",
+            "tokens",
+            "method",
+            "precision",
+            "optimizer",
+            "sequence_length",
+            "gpu",
+            "gpu_count",
+            "global_batch_tokens",
+            "deadline_days",
+            "budget",
+            "currency",
+            "max_gpu_count",
+            "profile",
+            "throughput_loss",
+            "workload",
+            "data_sensitivity",
+            "basis",
+            "term_months",
+            "destination",
+        }
         assert named <= set(BY_QUERY)
 
     def test_a_link_is_canonical(self):

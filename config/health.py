@@ -12,6 +12,7 @@ from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from catalog.revisions import NO_REVISION, current_revision
 from config.checks import missing_fonts
 
 _migrated_databases: set[str] = set()
@@ -41,9 +42,8 @@ def migrations_fault() -> str | None:
 
 
 def catalog_fault() -> str | None:
-    from catalog.services import current_revision
-
-    return None if current_revision() else "the catalogue is empty; run manage.py load_catalog"
+    is_empty = current_revision() == NO_REVISION
+    return "the catalogue is empty; run manage.py load_catalog" if is_empty else None
 
 
 def fonts_fault() -> str | None:

@@ -10,6 +10,8 @@ from django.core.cache import cache
 from django.core.management import call_command
 from django.utils import translation
 
+from catalog.revisions import NO_REVISION, current_revision
+
 CATALOG_FIXTURES = {"catalog", "loaded_catalog"}
 TRANSACTIONAL_FIXTURES = {
     "transactional_db",
@@ -40,9 +42,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def load_catalog_if_empty() -> None:
-    from catalog.services import current_revision
-
-    if not current_revision():
+    if current_revision() == NO_REVISION:
         call_command("load_catalog", stdout=io.StringIO())
 
 

@@ -1,0 +1,159 @@
+"""Life of a price book: draft, published (frozen), retired; and how the demonstration books get in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from catalog.models import Price, PriceBook
+from catalog.price_records import BookRecord
+from catalog.revisions import PRICE_FIELDS, content_hash, revision_record
+
+
+class PriceBookError(ValueError):
+    """Why a book cannot be published, closed or retired; `code` is stable, the text is for people."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BookOutcome:
+    code: str
+    version: int
+    price_count: int
+    state: str  # created | unchanged | kept_out
+
+
+def locked_market(basis: str, currency: str) -> list[PriceBook]:
+    """Every book of a basis and currency under lock, so that two publications cannot pass each other.
+
+    A draft that is to be published is one of these rows, so on PostgreSQL the second publisher waits here; on SQLite
+    the transaction holds the only write lock.
+    """
+    books = PriceBook.objects.select_for_update().for_market(basis=basis, currency=currency)
+    return list(books.order_by("pk"))
+
+
+def book_content_hash(book: PriceBook) -> str:
+    return content_hash(list(book.prices.order_by(*PRICE_FIELDS[:4]).values_list(*PRICE_FIELDS)))
+
+
+@transaction.atomic
+def price_book_publish(*, book: PriceBook) -> PriceBook:
+    """Freezes a draft. Refused when it is empty, or shares a day with another published book of its market."""
+    market = locked_market(book.basis, book.currency)
+    fresh = next((candidate for candidate in market if candidate.pk == book.pk), None)
+    if fresh is None or fresh.status != PriceBook.Status.DRAFT:
+        raise PriceBookError("not_a_draft", _("Only a draft can be published."))
+    if not fresh.prices.exists():
+        raise PriceBookError("no_prices", _("The book has no prices."))
+    rivals = PriceBook.objects.published().for_market(basis=fresh.basis, currency=fresh.currency)
+    rival = rivals.overlapping(fresh.valid_from, fresh.valid_until).first()
+    if rival is not None:
+        message = _("%(book)s holds on days of this book. Close or retire it first.")
+        raise PriceBookError("overlaps", message % {"book": rival})
+    fresh.content_hash = book_content_hash(fresh)
+    fresh.status, fresh.published_at = PriceBook.Status.PUBLISHED, timezone.now()
+    fresh.full_clean()
+    fresh.save()
+    revision_record(reason=f"published {fresh.code} v{fresh.version}")
+    return fresh
+
+
+@transaction.atomic
+def price_book_close(*, book: PriceBook, valid_until: date) -> PriceBook:
+    """Ends a published book before `valid_until`, so that the next one can start there. Prices stay as they are."""
+    fresh = next(candidate for candidate in locked_market(book.basis, book.currency) if candidate.pk == book.pk)
+    if fresh.status != PriceBook.Status.PUBLISHED:
+        raise PriceBookError("not_published", _("Only a published book can be closed."))
+    if valid_until <= fresh.valid_from:
+        raise PriceBookError("ends_before_start", _("The book must end after it starts."))
+    if fresh.valid_until is not None and valid_until > fresh.valid_until:
+        raise PriceBookError("extends", _("A published book can only be shortened."))
+    fresh.valid_until = valid_until
+    fresh.save(update_fields=["valid_until"])
+    revision_record(reason=f"closed {fresh.code} v{fresh.version}")
+    return fresh
+
+
+@transaction.atomic
+def price_book_retire(*, book: PriceBook) -> PriceBook:
+    """Takes a published book out of use; quotes that rest on it keep it."""
+    fresh = next(candidate for candidate in locked_market(book.basis, book.currency) if candidate.pk == book.pk)
+    if fresh.status != PriceBook.Status.PUBLISHED:
+        raise PriceBookError("not_published", _("Only a published book can be retired."))
+    fresh.status = PriceBook.Status.RETIRED
+    fresh.save(update_fields=["status"])
+    revision_record(reason=f"retired {fresh.code} v{fresh.version}")
+    return fresh
+
+
+def price_books_write(records: Iterable[BookRecord]) -> tuple[BookOutcome, ...]:
+    """Brings each record in as the published version of its code; call inside the loader's transaction."""
+    return tuple(_write_book(record) for record in records)
+
+
+def _write_book(record: BookRecord) -> BookOutcome:
+    """Same content: nothing happens. New content: a new version; the old one retires and stays for its quotes.
+
+    A seller's own book of the market always wins: the demonstration book is kept out.
+    """
+    market = locked_market(record.basis, record.currency)
+    versions = [book for book in market if book.code == record.code]
+    published = [book for book in market if book.status == PriceBook.Status.PUBLISHED]
+    present = next((book for book in published if book.code == record.code), None)
+    count = len(record.prices)
+    wanted = _draft(record, version=max((book.version for book in versions), default=0) + 1)
+    if present is not None and _is_same(present, record, wanted):
+        return BookOutcome(code=record.code, version=present.version, price_count=count, state="unchanged")
+    if any(book.code != record.code for book in published):
+        return BookOutcome(code=record.code, version=0, price_count=count, state="kept_out")
+    if present is not None:
+        present.status = PriceBook.Status.RETIRED
+        present.save(update_fields=["status"])
+    wanted.save()
+    Price.objects.bulk_create(
+        Price(book=wanted, **{name: getattr(price, name) for name in PRICE_FIELDS}) for price in record.prices
+    )
+    wanted.content_hash = book_content_hash(wanted)
+    wanted.status, wanted.published_at = PriceBook.Status.PUBLISHED, timezone.now()
+    wanted.save()
+    return BookOutcome(code=record.code, version=wanted.version, price_count=count, state="created")
+
+
+HEAD_FIELDS: tuple[str, ...] = (
+    "name_zh",
+    "name_en",
+    "basis",
+    "currency",
+    "valid_from",
+    "is_indicative",
+    "exchange_rate",
+)
+HEAD_FIELDS += ("exchange_rate_source", "exchange_rate_date", "note_zh", "note_en")
+
+
+def _draft(record: BookRecord, *, version: int) -> PriceBook:
+    return PriceBook(code=record.code, version=version, **{name: getattr(record, name) for name in HEAD_FIELDS})
+
+
+def _is_same(present: PriceBook, record: BookRecord, wanted: PriceBook) -> bool:
+    if any(getattr(present, name) != getattr(wanted, name) for name in HEAD_FIELDS):
+        return False
+    stored = {
+        tuple(row[:4]): tuple(row[4:]) for row in present.prices.values_list(*PRICE_FIELDS)
+    }  # key: sku, unit, term, condition
+    asked = {
+        tuple(getattr(price, name) for name in PRICE_FIELDS[:4]): tuple(
+            getattr(price, name) for name in PRICE_FIELDS[4:]
+        )
+        for price in record.prices
+    }
+    return stored == asked

@@ -10,15 +10,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
+from typing import TYPE_CHECKING, TypeAlias
 
-from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from advisor.engine.specs import AttentionKernel, Method, Optimizer, Precision, Recipe, Recomputation
 from advisor.quantities import SECONDS_PER_DAY, Kind
 from catalog.money import MINOR_UNITS
 
-Text = str | Promise
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
+
+Text: TypeAlias = "str | _StrPromise"
 ESTIMATE = "estimate"
 RECOMMENDATION = "recommendation"
 BOTH = frozenset({ESTIMATE, RECOMMENDATION})

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 from django.contrib.auth.models import Group, User
 
 PASSWORD = "not-a-real-password"
+NOON = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 
 
 def staff(name: str, *roles: str, **changes: Any) -> User:

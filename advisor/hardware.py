@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Protocol, TypeVar
@@ -443,6 +444,15 @@ def selectable_gpus(parts: Parts) -> tuple[GpuPart, ...]:
     return tuple(gpu for _, gpu in sorted(parts.gpus.items()) if gpu.is_sizeable and parts.orderable_servers(gpu.sku))
 
 
+def spec_in_server(gpu: GpuPart, gpus_per_server: int) -> GpuSpec:
+    """The GPU as a server of this size joins it: a board of four closes its links over four; a rack keeps its domain."""
+    domain = gpu.spec.scale_up_domain_size
+    is_board = gpu.gpus_per_baseboard is None or domain <= gpu.gpus_per_baseboard
+    if is_board and domain > gpus_per_server:
+        return replace(gpu.spec, scale_up_domain_size=max(gpus_per_server, 1))
+    return gpu.spec
+
+
 def hardware_options(
     parts: Parts,
     gpus: Iterable[GpuPart],
@@ -466,7 +476,7 @@ def hardware_options(
             seen.add(size)
             options.append(
                 HardwareOption(
-                    gpu=gpu.spec,
+                    gpu=spec_in_server(gpu, size),
                     gpus_per_server=size,
                     fabric=fabric_spec(parts, gpu, server),
                     cost_per_gpu_hour=_hourly_cost(parts, gpu, server, rental, purchase, term_months),

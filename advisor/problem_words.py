@@ -1,0 +1,159 @@
+"""Sentences for the engine's problems and assumptions: the engine knows codes and figures, this module the words.
+
+What, which values, and what would pass. A code without a sentence is a fault of ours and fails a test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from advisor.answers import AssumptionAnswer, ProblemAnswer
+from advisor.engine.specs import Assumption, Origin, Problem
+from advisor.messages import FAULTS, sentence
+
+SENTENCES: dict[str, str | Promise] = {
+    # the model
+    "model_missing": _("No model is given. Give a parameter count, a preset, a config or an architecture."),
+    "model_not_inferable": _("No architecture can be inferred: %(reason)s"),
+    "unknown_preset": _("There is no preset “%(preset)s”. The catalogue's list of model architectures names them all."),
+    "preset_not_sizeable": _("The preset “%(preset)s” lacks a vocabulary size; enter its architecture instead."),
+    # the cluster
+    "unknown_gpu": _("There is no GPU “%(gpu)s” in the catalogue."),
+    "unknown_gpu_nearest": _("There is no GPU “%(gpu)s”. Nearest real part: %(nearest)s (%(sku)s)."),
+    "gpu_not_sizeable": _("%(gpu)s cannot be sized: %(reason)s."),
+    "gpu_not_orderable": _("No orderable server of the catalogue takes %(gpu)s."),
+    "nearest_gpu_used": _("There is no “%(asked)s”; sized with the nearest real part, %(nearest)s. %(reason)s"),
+    "unsupported_precision": _("%(gpu)s has no %(precision)s hardware; choose one of: %(offered)s."),
+    "layout_not_divisible": _(
+        "%(gpu_count)s GPUs do not divide by the stated groups (%(product)s); take a multiple of %(product)s."
+    ),
+    "heads_not_divisible": _(
+        "Tensor parallelism of %(tensor_parallel)s does not divide the %(head_count)s attention heads; take a divisor."
+    ),
+    "more_stages_than_layers": _("%(pipeline_parallel)s pipeline stages are more than the %(layer_count)s layers."),
+    "experts_not_divisible": _(
+        "Expert parallelism of %(expert_parallel)s does not divide the %(expert_count)s experts; take a divisor."
+    ),
+    "no_admissible_layout": _(
+        "No layout of %(gpu_count)s GPUs divides a global batch of %(global_batch_size)s sequences; "
+        "take fewer GPUs or a larger batch."
+    ),
+    "fits_no_size": _("The job fits no cluster of %(gpu)s that is searched; take a GPU with more memory."),
+    "does_not_fit": _(
+        "The job does not fit: weights, gradients and optimizer states are %(model_state_bytes)s, the %(gpu_count)s GPUs "
+        "have %(cluster_bytes)s together; each GPU would need %(needed_bytes)s of its %(available_bytes)s. "
+        "Smallest cluster of %(gpu)s that fits: %(smallest_gpu_count)s GPUs."
+    ),
+    "does_not_fit_anywhere": _(
+        "The job does not fit: weights, gradients and optimizer states are %(model_state_bytes)s, the %(gpu_count)s GPUs "
+        "have %(cluster_bytes)s together; each GPU would need %(needed_bytes)s of its %(available_bytes)s. "
+        "No searched cluster of %(gpu)s holds it."
+    ),
+    "batch_moved": _(
+        "The global batch moved from %(asked)s to %(used)s sequences, a multiple of what the layout needs."
+    ),
+    # the search
+    "does_not_meet_deadline": _(
+        "%(gpu)s misses the deadline: %(training_seconds)s on %(gpu_count)s GPUs against %(deadline_seconds)s."
+    ),
+    "no_configuration": _("No configuration meets all conditions."),
+    "over_budget": _("The run costs %(cost)s, the budget is %(budget)s."),
+    "export_controlled": _("%(part)s: %(note)s. A licence is to be checked for delivery to %(destination)s."),
+    "term_shorter_than_run": _("The run takes %(run_days)s, longer than the term of %(term_months)s months."),
+    "part_missing": _("%(reason)s"),
+    "price_missing": _("%(reason)s"),
+}
+
+ASSUMPTION_LABELS: dict[str, str | Promise] = {
+    "training_tokens": _("Training tokens"),
+    "recipe": _("Framework recipe"),
+    "global_batch_tokens": _("Global batch in tokens"),
+    "gradient_bytes": _("Bytes of a gradient"),
+    "memory_headroom_fraction": _("GPU memory kept free"),
+    "bytes_per_token_zh": _("Bytes of Chinese text per token"),
+    "bytes_per_token_en": _("Bytes of English text per token"),
+    "bytes_per_token_code": _("Bytes of source code per token"),
+    "bytes_per_token_mixed": _("Bytes of mixed text per token"),
+    "gemm_efficiency": _("Achieved share of the dense peak in matrix products"),
+    "memory_efficiency": _("Achieved share of memory bandwidth"),
+    "scale_out_efficiency": _("Achieved share of the network's line rate"),
+    "reserved_factor": _("Reserved over allocated GPU memory"),
+    "interruptions_per_gpu_second": _("Interruptions per GPU and second"),
+    "restart_seconds": _("Time from an interruption to training again"),
+    "checkpoint_copy_bytes_per_second_per_gpu": _("Copy rate to host memory per GPU"),
+    "hardware_interruption_fraction": _("Share of interruptions by hardware"),
+    "repair_seconds": _("Repair of a server"),
+    "kept_checkpoint_count": _("Checkpoints kept"),
+    "cpu_cores_per_gpu": _("CPU cores a GPU"),
+    "training_load_fraction": _("Average power in training over the maximum"),
+    "idle_load_fraction": _("Idle power over the maximum"),
+    "pue": _("Facility power over IT power (PUE)"),
+    "throughput_loss": _("Throughput lost by virtualization"),
+    "depreciation_months": _("Depreciation"),
+    "cost_of_capital_fraction_per_year": _("Cost of capital a year"),
+    "maintenance_fraction_per_year": _("Maintenance a year over the price"),
+    "utilisation_fraction": _("Share of the time the cluster is used"),
+    "colocation_amount_per_kilowatt_month": _("Colocation per kW and month"),
+    "electricity_amount_per_kilowatt_hour": _("Electricity per kWh"),
+    "scale_out_gbit_per_second_per_gpu": _("Network rate per GPU in Gbit/s"),
+    "gpu": _("GPU"),
+    "gpus_per_server": _("GPUs a server"),
+    "value_rule": _("What “best value” means without a deadline"),
+    "tax_rate_goods": _("Tax rate of goods and lease"),
+    "tax_rate_services": _("Tax rate of services"),
+    "rental_hours_per_month": _("Hours in a month of rent"),
+    "error_band_fraction": _("Range of the estimate"),
+}
+
+ORIGIN_LABELS: dict[Origin, str | Promise] = {
+    Origin.DATASHEET: _("datasheet"),
+    Origin.MEASURED: _("measured"),
+    Origin.PUBLISHED_RUN: _("published run"),
+    Origin.VENDOR_CLAIM: _("vendor claim"),
+    Origin.DERIVED: _("derived"),
+    Origin.USER: _("your input"),
+}
+
+
+def problem_message(code: str, params: Mapping[str, Any]) -> str:
+    """The sentence of an engine problem or of one of ours; input faults keep their own wording."""
+    if code == "does_not_fit" and params.get("smallest_gpu_count") is None:
+        code = "does_not_fit_anywhere"
+    if code in SENTENCES:
+        return sentence(SENTENCES[code], params)
+    if code in FAULTS:
+        return sentence(FAULTS[code], params)
+    raise KeyError(f"Problem code {code!r} has no sentence.")
+
+
+def problem_answer(problem: Problem) -> ProblemAnswer:
+    return ProblemAnswer(
+        field=problem.field,
+        code=problem.code,
+        message=problem_message(problem.code, problem.params),
+        severity=problem.severity,
+        params=dict(problem.params),
+    )
+
+
+def assumption_answers(assumptions: Iterable[Assumption]) -> list[AssumptionAnswer]:
+    """Each assumption once, the first of a name wins (the user's before a default)."""
+    seen: dict[str, AssumptionAnswer] = {}
+    for item in assumptions:
+        if item.name in seen:
+            continue
+        label = ASSUMPTION_LABELS.get(item.name)
+        seen[item.name] = AssumptionAnswer(
+            name=item.name,
+            label=str(label) if label is not None else item.name.replace("_", " "),
+            value=item.value,
+            unit=item.unit,
+            origin=item.origin.value,
+            origin_label=str(ORIGIN_LABELS[item.origin]),
+            source=item.source,
+        )
+    return list(seen.values())

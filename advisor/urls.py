@@ -7,6 +7,7 @@ from advisor import views
 app_name = "advisor"
 urlpatterns = [
     path("", views.sizing, name="sizing"),
+    path("method", views.method, name="method"),
     path("theme/", views.theme, name="theme"),
     path("favicon.ico", views.favicon, name="favicon"),
 ]

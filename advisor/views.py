@@ -2,22 +2,71 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.templatetags.static import static
+from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import cache_control
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.vary import vary_on_headers
+
+from advisor import method_text
+from advisor.form_page import PAGE_NAMES, expert_groups, page_form
+from advisor.inputs import InputError
+from advisor.method_page import constants, sections
+from advisor.result_page import EXAMPLE_QUERY, result_context
 
 THEMES = ("light", "dark")
 THEME_COOKIE_SECONDS = 31_536_000
 
 
 @require_GET
+@vary_on_headers("HX-Request")
 def sizing(request: HttpRequest) -> HttpResponse:
-    return render(request, "advisor/sizing.html")
+    """The form, and the answer to the case in the query string; a fragment of the same for htmx."""
+    is_asked = any(name not in PAGE_NAMES for name in request.GET)
+    form = page_form(request.GET if is_asked else None)
+    context: dict[str, Any] = {"form": form, "example_query": EXAMPLE_QUERY}
+    if is_asked and form.is_valid() and form.checked is not None:
+        from advisor.services import scenario_search
+
+        try:
+            answer = scenario_search(checked=form.checked)
+        except InputError as error:
+            form.add_faults(error)
+        else:
+            origin = f"{request.scheme}://{request.get_host()}"
+            context |= result_context(answer, query=form.query, origin=origin)
+    context["form_groups"] = expert_groups(form)
+    is_refused = form.is_bound and bool(form.errors)
+    htmx = request.htmx  # type: ignore[attr-defined]
+    is_fragment = bool(htmx) and not htmx.history_restore_request
+    template = "advisor/sizing.html"
+    if is_fragment:
+        context["is_fragment"] = True
+        template += "#form" if is_refused else "#result"
+    response = render(request, template, context, status=422 if is_refused else 200)
+    if is_fragment and is_refused:
+        response["HX-Retarget"], response["HX-Reswap"] = "#sizing-form", "outerHTML"
+    elif is_fragment:
+        response["HX-Push-Url"] = f"{reverse('advisor:sizing')}?{form.query}"
+    return response
+
+
+@require_GET
+def method(request: HttpRequest) -> HttpResponse:
+    context = {
+        "sections": sections(),
+        "symbols": method_text.SYMBOLS,
+        "limits": method_text.LIMITS,
+        "constants": constants(),
+    }
+    return render(request, "advisor/method.html", context)
 
 
 @require_POST

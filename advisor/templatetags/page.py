@@ -9,10 +9,12 @@ from django import template
 from django.urls import NoReverseMatch, reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
 from advisor import figures
 from advisor.engine import ENGINE_VERSION
+from advisor.quantities import SECONDS_PER_DAY
+from catalog.services import current_revision
 
 register = template.Library()
 Words = dict[str, str | Promise]
@@ -68,6 +70,7 @@ ORIGINS: Words = {
     "derived": gettext_lazy("derived"),
     "user": gettext_lazy("yours"),
 }
+COOLINGS: Words = {"air": gettext_lazy("air"), "liquid": gettext_lazy("liquid")}
 PRICE_MARKS: Words = {
     "source": gettext_lazy("price as published"),
     "median": gettext_lazy("median of published prices"),
@@ -125,10 +128,6 @@ def engine_version() -> str:
 
 @register.simple_tag
 def catalog_revision() -> str:
-    try:
-        from catalog.services import current_revision
-    except ImportError:
-        return ""
     return current_revision()
 
 
@@ -170,6 +169,11 @@ def origin_label(code: str) -> str:
 
 
 @register.filter
+def cooling_label(code: str) -> str:
+    return str(COOLINGS.get(code, code))
+
+
+@register.filter
 def price_mark(code: str) -> str:
     return str(PRICE_MARKS.get(code, code))
 
@@ -199,6 +203,31 @@ def count_plain(value: float) -> str:
 @register.filter
 def percent_plain(value: float) -> str:
     return figures.format_percent(value)
+
+
+@register.filter
+def rate(bytes_per_second: float | None) -> str:
+    """A data rate: MB/s under a tenth of a GB, GB/s above."""
+    if bytes_per_second is None:
+        return figures.UNKNOWN
+    if bytes_per_second < 1e8:
+        return f"{figures.format_significant(bytes_per_second / 1e6)}\N{NO-BREAK SPACE}MB/s"
+    return f"{figures.format_gb(bytes_per_second)}/s"
+
+
+@register.filter
+def gib_plain(value: float) -> str:
+    return figures.format_gib(value)
+
+
+@register.filter
+def days_in_words(seconds: float | None) -> str:
+    """`27.1 days` for a sentence; a whole number of days has no decimals."""
+    if seconds is None:
+        return figures.UNKNOWN
+    days = seconds / SECONDS_PER_DAY
+    number = f"{days:g}" if days == int(days) else figures.format_significant(days)
+    return ngettext("%(number)s day", "%(number)s days", 1 if days == 1 else 2) % {"number": number}
 
 
 @register.filter

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from django.db import models
 
@@ -11,7 +11,10 @@ class FrozenError(Exception):
     """Something tried to change what was issued, or the log."""
 
 
-class AppendOnlyQuerySet(models.QuerySet[Any]):
+_Row = TypeVar("_Row", bound=models.Model)
+
+
+class AppendOnlyQuerySet(models.QuerySet[_Row]):
     def update(self, **changes: Any) -> NoReturn:
         raise FrozenError(f"{self.model._meta.verbose_name} rows do not change.")
 
@@ -20,9 +23,7 @@ class AppendOnlyQuerySet(models.QuerySet[Any]):
 
 
 class AppendOnly(models.Model):
-    """Rows are written once."""
-
-    objects = AppendOnlyQuerySet.as_manager()
+    """Rows are written once; each class takes `AppendOnlyQuerySet` as its manager."""
 
     class Meta:
         abstract = True

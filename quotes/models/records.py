@@ -10,7 +10,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from quotes.models.frozen import AppendOnly
+from quotes.models.frozen import AppendOnly, AppendOnlyQuerySet
 from quotes.models.revisions import Quote, QuoteRevision
 
 
@@ -21,6 +21,8 @@ class QuoteDocument(AppendOnly):
     pdf = models.BinaryField()
     sha256 = models.CharField(max_length=64)
     created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = AppendOnlyQuerySet["QuoteDocument"].as_manager()
 
     class Meta:
         verbose_name = _("quote document")
@@ -76,6 +78,8 @@ class AuditEntry(AppendOnly):
     reason = models.CharField(max_length=1000, blank=True)
     request_id = models.CharField(max_length=64, blank=True)
     address = models.GenericIPAddressField(null=True, blank=True)
+
+    objects = AppendOnlyQuerySet["AuditEntry"].as_manager()
 
     class Meta:
         verbose_name = _("audit entry")

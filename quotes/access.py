@@ -1,0 +1,104 @@
+"""Who sees and does what with quotes: the only place that answers it."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
+from django.http import Http404
+from django.utils import timezone
+
+from quotes.models import QuoteRevision
+from quotes.states import RIGHTS, TRANSITIONS, Action, Role
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
+AnyUser = AbstractBaseUser | AnonymousUser
+
+
+class NotAllowedError(Exception):
+    """The user sees the quote but has no right to the action; HTTP 403."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Actor:
+    """Who acts, as the log records it: a member of staff, or a customer by their own statement."""
+
+    user: User | None = None
+    text: str = ""
+    request_id: str = ""
+    address: str | None = None
+    roles: frozenset[Role] = field(default=frozenset())
+
+
+def roles_of(user: AnyUser) -> frozenset[Role]:
+    """The roles of an active member of staff; a superuser acts as a manager."""
+    if not isinstance(user, User) or not user.is_active or not user.is_staff:
+        return frozenset()
+    if user.is_superuser:
+        return frozenset({Role.SALES_MANAGER})
+    known = {str(role) for role in Role}
+    return frozenset(Role(name) for name in user.groups.values_list("name", flat=True) if name in known)
+
+
+def actor_of(user: User, *, request_id: str = "", address: str | None = None) -> Actor:
+    return Actor(user=user, request_id=request_id, address=address, roles=roles_of(user))
+
+
+def may_open_desk(user: AnyUser) -> bool:
+    """Whether any quote page is open to the user."""
+    return any(Action.VIEW in RIGHTS[role] for role in roles_of(user))
+
+
+def may_create(user: AnyUser) -> bool:
+    return any(Action.EDIT in RIGHTS[role] for role in roles_of(user))
+
+
+def visible_revisions(user: AnyUser) -> QuerySet[QuoteRevision]:
+    """The revisions that a user may see: a representative the own ones, managers and viewers all."""
+    roles = roles_of(user)
+    revisions = QuoteRevision.objects.select_related("quote", "quote__owner", "seller", "terms")
+    if roles & {Role.SALES_MANAGER, Role.FINANCE_VIEWER}:
+        return revisions
+    if Role.SALES_REP in roles and isinstance(user, User):
+        return revisions.filter(quote__owner=user)
+    return revisions.none()
+
+
+def revision_for(user: AnyUser, public_id: uuid.UUID, revision_index: int | None = None) -> QuoteRevision:
+    """One revision, the newest by default; what the user may not see does not exist (404)."""
+    revisions = visible_revisions(user).filter(quote__public_id=public_id)
+    if revision_index is not None:
+        revisions = revisions.filter(revision_index=revision_index)
+    revision = revisions.order_by("-revision_index").first()
+    if revision is None:
+        raise Http404("No such quote.")
+    return revision
+
+
+def require(actor: Actor, action: Action, revision: QuoteRevision) -> None:
+    """Raises `NotAllowedError` when none of the actor's roles carries the action for this quote."""
+    if not _has_right(actor.roles, action, revision, actor.user):
+        raise NotAllowedError(f"{action} needs another role.")
+
+
+def open_actions(user: User, revision: QuoteRevision) -> frozenset[Action]:
+    """What state and rights together leave open: the buttons of the page."""
+    roles = roles_of(user)
+    state = revision.effective_state(timezone.now())
+    return frozenset(
+        action for action in Action if (state, action) in TRANSITIONS and _has_right(roles, action, revision, user)
+    )
+
+
+def _has_right(roles: frozenset[Role], action: Action, revision: QuoteRevision, user: User | None) -> bool:
+    for role in roles:
+        if action not in RIGHTS[role]:
+            continue
+        if role is Role.SALES_REP and (user is None or revision.quote.owner_id != user.pk):
+            continue
+        return True
+    return False

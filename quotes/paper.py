@@ -1,0 +1,220 @@
+"""A snapshot as rows of finished text: what the PDF and the quote pages print. Nothing is computed here, only written.
+
+Money has groups of three and the currency's digits in every language; the code of the currency stands in the column
+head.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from django.utils.functional import Promise
+
+from catalog.money import format_amount, minor_unit
+from quotes.snapshot import Snapshot
+from quotes.wording import GROUP_LABELS, unit_label
+
+DJANGO_LANGUAGES = {"zh-Hans": "zh-hans", "en": "en"}
+Text = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One row of the line table; `kind` is group, line, included or subtotal."""
+
+    kind: str
+    label: Promise | str = ""
+    position: int = 0
+    sku: str = ""
+    name: Text = field(default_factory=dict)
+    specification: Text = field(default_factory=dict)
+    quantity: str = ""
+    unit: Promise | str = ""
+    period_count: int = 1
+    unit_price: str = ""
+    discount: str = ""
+    tax_rate: str = ""
+    net: str = ""
+    is_indicative: bool = False
+    is_missing: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaxRow:
+    rate: str
+    base: str
+    tax: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paper:
+    """Everything that the templates print, as text."""
+
+    languages: tuple[str, ...]
+    django_languages: tuple[str, ...]
+    number: str
+    revision: int
+    is_draft: bool
+    issue_date: date | None
+    valid_through: date
+    pricing_date: date
+    time_zone: str
+    currency: str
+    basis: str
+    term_months: int | None
+    rows: tuple[Row, ...]
+    options: tuple[Row, ...]
+    has_periods: bool
+    has_discounts: bool
+    has_indicative: bool
+    column_count: int
+    subtotal: str
+    discount: str
+    discount_rate: str
+    net: str
+    tax_rows: tuple[TaxRow, ...]
+    tax: str
+    gross: str
+    words: Text
+    monthly_net: str
+    monthly_gross: str
+    deposit: str
+    deposit_months: str
+    missing_count: int
+    seller: dict[str, Any] | None
+    customer: dict[str, str]
+    project: str
+    customer_note: str
+    terms: dict[str, Any] | None
+    price_book: dict[str, Any]
+    sizing_by_language: tuple[tuple[str, dict[str, Any]], ...]
+    longest_lead_days: int | None
+    document_id: str
+
+
+def paper_of(snapshot: Snapshot) -> Paper:
+    """The printed form of a snapshot."""
+    languages = tuple(snapshot["language"].split("+"))
+    currency = snapshot["currency"]
+    lines = snapshot["lines"]
+    counted = [line for line in lines if not line["is_optional"]]
+    totals = snapshot["totals"]
+    has_periods = any(line["period_count"] > 1 for line in lines)
+    has_discounts = any(Decimal(line["discount_fraction"]) for line in lines)
+    by_language = snapshot["sizing"].get("by_language", {})
+    return Paper(
+        languages=languages,
+        django_languages=tuple(DJANGO_LANGUAGES[language] for language in languages),
+        number=snapshot["number"] or "",
+        revision=snapshot["revision"],
+        is_draft=snapshot["number"] is None,
+        issue_date=date.fromisoformat(snapshot["issue_date"]) if snapshot["issue_date"] else None,
+        valid_through=date.fromisoformat(snapshot["valid_through"]),
+        pricing_date=date.fromisoformat(snapshot["pricing_date"]),
+        time_zone=snapshot["time_zone"],
+        currency=currency,
+        basis=snapshot["basis"],
+        term_months=snapshot["term_months"],
+        rows=tuple(_grouped_rows(counted, snapshot["groups"], currency)),
+        options=tuple(_row(line, currency) for line in lines if line["is_optional"]),
+        has_periods=has_periods,
+        has_discounts=has_discounts,
+        has_indicative=any(line["is_indicative"] and not line["is_included"] for line in lines),
+        column_count=7 + has_periods + has_discounts,
+        subtotal=_amount(totals["subtotal"]),
+        discount=_amount(totals["discount"]) if Decimal(totals["discount"]["amount"]) else "",
+        discount_rate=_percent(snapshot["discount_fraction"]),
+        net=_amount(totals["net"]),
+        tax_rows=tuple(
+            TaxRow(rate=_percent(group["rate"]), base=_amount(group["base"]), tax=_amount(group["tax"]))
+            for group in totals["tax_groups"]
+        ),
+        tax=_amount(totals["tax"]),
+        gross=_amount(totals["gross"]),
+        words=snapshot["words"],
+        monthly_net=_amount(snapshot["monthly_net"]),
+        monthly_gross=_amount(snapshot["monthly_gross"]),
+        deposit=_amount(snapshot["deposit"]),
+        deposit_months=snapshot["deposit_months"] or "",
+        missing_count=len(snapshot["missing_prices"]),
+        seller=snapshot["seller"],
+        customer=snapshot["customer"],
+        project=snapshot["project"],
+        customer_note=snapshot["customer_note"],
+        terms=snapshot["terms"],
+        price_book=snapshot["price_book"],
+        sizing_by_language=tuple(
+            (DJANGO_LANGUAGES[language], by_language[language]) for language in languages if language in by_language
+        ),
+        longest_lead_days=max((line["lead_time_days"] or 0 for line in counted), default=0) or None,
+        document_id=snapshot["number"] or "DRAFT",
+    )
+
+
+def _grouped_rows(lines: list[dict[str, Any]], groups: list[dict[str, Any]], currency: str) -> Iterator[Row]:
+    """Lines under their groups, in the order of the paper; a group of one line needs no subtotal."""
+    subtotals = {group["group"]: _amount(group["net"]) for group in groups}
+    present = [group for group in GROUP_LABELS if any(line["group"] == group for line in lines)]
+    home = {line["position"]: line["group"] for line in lines}
+    parent = ""
+    for line in lines:  # parts inside a server stand under it, whatever their own kind
+        if not line["is_included"]:
+            parent = line["group"]
+        elif parent:
+            home[line["position"]] = parent
+    for group in present:
+        members = [line for line in lines if home[line["position"]] == group]
+        if not members:
+            continue
+        if len(present) > 1:
+            yield Row(kind="group", label=GROUP_LABELS[group])
+        for line in members:
+            yield _row(line, currency)
+        priced = [line for line in members if line["net"]]
+        if len(present) > 1 and len(priced) > 1 and group in subtotals:
+            yield Row(kind="subtotal", label=GROUP_LABELS[group], net=subtotals[group])
+
+
+def _row(line: dict[str, Any], currency: str) -> Row:
+    is_included = line["is_included"]
+    return Row(
+        kind="included" if is_included else "line",
+        position=line["position"],
+        sku=line["sku"],
+        name=line["name"],
+        specification=line["specification"],
+        quantity=_quantity(line["quantity"]),
+        unit=unit_label("each" if line["unit"] == "server_month" else line["unit"], line["kind"]),
+        period_count=line["period_count"],
+        unit_price=_unit_price(line["unit_price"], currency),
+        discount=_percent(line["discount_fraction"]) if Decimal(line["discount_fraction"]) else "",
+        tax_rate="" if is_included else _percent(line["tax_rate"]),
+        net=_amount(line["net"]),
+        is_indicative=line["is_indicative"] and not is_included,
+        is_missing=line["unit_price"] is None and not is_included,
+    )
+
+
+def _amount(money: Mapping[str, str] | None) -> str:
+    return "" if money is None else format_amount(Decimal(money["amount"]), money["currency"])
+
+
+def _unit_price(money: Mapping[str, str] | None, currency: str) -> str:
+    """With the currency's digits, and more where the price has them."""
+    if money is None:
+        return ""
+    amount = Decimal(money["amount"])
+    return f"{amount:,f}" if amount != amount.quantize(minor_unit(currency)) else format_amount(amount, currency)
+
+
+def _quantity(text: str) -> str:
+    return f"{Decimal(text):,f}"
+
+
+def _percent(fraction: str) -> str:
+    text = f"{Decimal(fraction) * 100:f}"
+    return f"{text.rstrip('0').rstrip('.') if '.' in text else text}%"

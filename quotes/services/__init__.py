@@ -1,0 +1,37 @@
+"""What may be done with quotes. Every change checks right and state, and is logged in its own transaction."""
+
+from __future__ import annotations
+
+from quotes.services.creation import CustomerData, quote_create, quote_create_from_recommendation, quote_duplicate
+from quotes.services.editing import LineEdit, StaleEditError, quote_cancel, quote_edit, quote_revise
+from quotes.services.issuing import Fault, IssueRefusedError, issue_faults, quote_issue
+from quotes.services.lifecycle import (
+    quote_accept,
+    quote_decline,
+    quote_mark_sent,
+    quote_share,
+    quote_unshare,
+    quote_withdraw,
+)
+
+__all__ = [
+    "CustomerData",
+    "Fault",
+    "IssueRefusedError",
+    "LineEdit",
+    "StaleEditError",
+    "issue_faults",
+    "quote_accept",
+    "quote_cancel",
+    "quote_create",
+    "quote_create_from_recommendation",
+    "quote_decline",
+    "quote_duplicate",
+    "quote_edit",
+    "quote_issue",
+    "quote_mark_sent",
+    "quote_revise",
+    "quote_share",
+    "quote_unshare",
+    "quote_withdraw",
+]

@@ -1,0 +1,177 @@
+"""New quotes: from a recommendation, from given lines, or as a copy of another."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from catalog.money import TaxMode
+from quotes import access
+from quotes.drafting import DraftLine, draft_from_answers
+from quotes.models import Language, Paper, Quote, QuoteLine, QuoteRevision, SellerEntity, Terms
+from quotes.services.log import checked, log
+from quotes.snapshot import revision_totals
+from quotes.states import Action
+
+if TYPE_CHECKING:
+    from advisor.answers import RecommendationAnswer
+
+# Copied from revision to revision; never number, state, dates, decisions or snapshot.
+CONTENT_FIELDS = (
+    "basis",
+    "language",
+    "paper",
+    "currency",
+    "tax_mode",
+    "term_months",
+    "discount_fraction",
+    "project",
+    "seller",
+    "terms",
+    "customer_name",
+    "customer_tax_id",
+    "customer_address",
+    "contact_name",
+    "contact_phone",
+    "contact_email",
+    "delivery_place",
+    "customer_note",
+    "deposit_months",
+    "price_book",
+    "sizing",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CustomerData:
+    """The buyer as printed. Everything may still be empty in a draft."""
+
+    customer_name: str = ""
+    customer_tax_id: str = ""
+    customer_address: str = ""
+    contact_name: str = ""
+    contact_phone: str = ""
+    contact_email: str = ""
+    delivery_place: str = ""
+
+
+def quote_create_from_recommendation(
+    *,
+    actor: access.Actor,
+    answers: Mapping[str, RecommendationAnswer],
+    basis: str,
+    language: str = Language.CHINESE,
+    customer: CustomerData | None = None,
+    project: str = "",
+    query: str = "",
+    creation_key: uuid.UUID | None = None,
+) -> QuoteRevision:
+    """A draft of the recommended configuration. `answers` hold the same recommendation in `zh-Hans` and in `en`.
+
+    Raises `NothingToQuoteError` when there is no configuration or no price for this basis.
+    """
+    draft = draft_from_answers(answers, basis=basis, query=query)
+    return quote_create(
+        actor=actor,
+        lines=draft.lines,
+        content={
+            "basis": basis,
+            "language": language,
+            "currency": draft.currency,
+            "term_months": draft.term_months,
+            "deposit_months": draft.deposit_months,
+            "price_book": draft.price_book,
+            "sizing": draft.sizing,
+            "project": project,
+            **asdict(customer or CustomerData()),
+        },
+        creation_key=creation_key,
+    )
+
+
+def quote_create(
+    *,
+    actor: access.Actor,
+    lines: Sequence[DraftLine],
+    content: Mapping[str, Any],
+    creation_key: uuid.UUID | None = None,
+) -> QuoteRevision:
+    """A draft from lines. The same `creation_key` a second time gives the first draft back."""
+    if actor.user is None or not access.may_create(actor.user):
+        raise access.NotAllowedError("Making a quote needs another role.")
+    key = creation_key or uuid.uuid4()
+    existing = _created_before(key, actor)
+    if existing is not None:
+        return existing
+    try:
+        with transaction.atomic():
+            quote = Quote.objects.create(owner=actor.user, creation_key=key)
+            revision = _draft(quote, actor, content)
+            _store_lines(revision, lines)
+            log(actor, "create", revision, after={"basis": revision.basis, "lines": len(lines)})
+            return revision
+    except IntegrityError:
+        existing = _created_before(key, actor)
+        if existing is None:
+            raise
+        return existing
+
+
+def quote_duplicate(
+    *, actor: access.Actor, revision: QuoteRevision, creation_key: uuid.UUID | None = None
+) -> QuoteRevision:
+    """A new quote with the same customer, lines and prices; validity and terms are today's."""
+    checked(actor, Action.DUPLICATE, revision)
+    content = {name: getattr(revision, name) for name in CONTENT_FIELDS if name not in {"terms", "seller"}}
+    return quote_create(actor=actor, lines=copied_lines(revision), content=content, creation_key=creation_key)
+
+
+def copied_lines(revision: QuoteRevision) -> list[DraftLine]:
+    names = DraftLine.__dataclass_fields__
+    return [DraftLine(**{name: getattr(line, name) for name in names}) for line in revision.lines.all()]
+
+
+def _created_before(key: uuid.UUID, actor: access.Actor) -> QuoteRevision | None:
+    return QuoteRevision.objects.filter(quote__creation_key=key, quote__owner=actor.user, revision_index=1).first()
+
+
+def _draft(quote: Quote, actor: access.Actor, content: Mapping[str, Any]) -> QuoteRevision:
+    """The first revision, with seller, terms and validity of today where `content` names none."""
+    values = dict(content)
+    seller = values.pop("seller", None) or SellerEntity.objects.filter(is_default=True).first()
+    terms = values.pop("terms", None) or Terms.objects.filter(basis=values["basis"], is_current=True).first()
+    now = timezone.now()
+    today = seller.today(now) if seller else timezone.localdate(now)
+    values.setdefault("pricing_date", today)
+    values.setdefault("valid_through", today + timedelta(days=terms.validity_days if terms else 15))
+    values.setdefault("language", Language.CHINESE)
+    values.setdefault("paper", Paper.A4)
+    values.setdefault("tax_mode", TaxMode.PER_RATE)
+    revision = QuoteRevision(quote=quote, seller=seller, terms=terms, created_by=actor.user, **values)
+    revision.full_clean(exclude=["quote"])
+    revision.save()
+    return revision
+
+
+def _store_lines(revision: QuoteRevision, lines: Sequence[DraftLine]) -> None:
+    rows = [
+        QuoteLine(revision=revision, position=position, list_price=line.unit_price, **asdict(line))
+        for position, line in enumerate(lines, start=1)
+    ]
+    for row in rows:
+        row.full_clean(exclude=["revision"], validate_unique=False, validate_constraints=False)
+    QuoteLine.objects.bulk_create(rows)
+    store_totals(revision, rows)
+
+
+def store_totals(revision: QuoteRevision, lines: Sequence[QuoteLine]) -> None:
+    """Keep the totals beside the revision, for lists."""
+    sums = revision_totals(revision, lines).totals
+    revision.total_net, revision.total_gross = sums.net, sums.gross
+    revision.save(update_fields=["total_net", "total_gross", "updated_at"])

@@ -1,0 +1,165 @@
+"""Work on a draft: its content, its lines, its end, and the draft of a next revision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from quotes import access
+from quotes.models import QuoteLine, QuoteRevision, SellerEntity, Terms
+from quotes.services.creation import CONTENT_FIELDS, copied_lines, store_totals
+from quotes.services.log import checked, locked, log
+from quotes.states import Action, State, TransitionError
+
+# What the editor may change; basis, currency and sizing belong to the draft's making.
+EDITABLE_FIELDS = frozenset(CONTENT_FIELDS) - {"basis", "currency", "price_book", "sizing", "term_months"} | {
+    "valid_through",
+    "internal_note",
+}
+LINE_FIELDS = ("quantity", "period_count", "unit_price", "discount_fraction", "tax_rate", "change_reason")
+
+
+class StaleEditError(Exception):
+    """Someone else saved since the editor was opened; nothing was overwritten."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineEdit:
+    """New values of one line, by its position; `unit_price` None leaves the price open."""
+
+    position: int
+    quantity: Decimal
+    period_count: int
+    unit_price: Decimal | None
+    discount_fraction: Decimal
+    tax_rate: Decimal
+    change_reason: str = ""
+
+
+def quote_edit(
+    *,
+    actor: access.Actor,
+    revision: QuoteRevision,
+    expected_version: int,
+    fields: Mapping[str, Any],
+    lines: Sequence[LineEdit] = (),
+) -> QuoteRevision:
+    """Change a draft. Raises `StaleEditError` when it is no longer at `expected_version`."""
+    unknown = fields.keys() - EDITABLE_FIELDS
+    if unknown:
+        raise ValueError(f"Not editable: {', '.join(sorted(unknown))}.")
+    with transaction.atomic():
+        current = locked(revision)
+        checked(actor, Action.EDIT, current)
+        if current.content_version != expected_version:
+            raise StaleEditError(f"The draft is at version {current.content_version}, not {expected_version}.")
+        before, after = _apply(current, fields)
+        rows = list(current.lines.all())
+        line_changes = _apply_lines(rows, lines)
+        current.content_version += 1
+        current.full_clean(exclude=["quote"])
+        current.save()
+        QuoteLine.objects.bulk_update(rows, LINE_FIELDS)
+        store_totals(current, rows)
+        log(
+            actor, Action.EDIT, current, before=before, after=after | {"lines": line_changes} if line_changes else after
+        )
+        return current
+
+
+def quote_cancel(*, actor: access.Actor, revision: QuoteRevision, reason: str = "") -> QuoteRevision:
+    """Give a draft up. It stays readable and never gets a number."""
+    with transaction.atomic():
+        current = locked(revision)
+        before, after = checked(actor, Action.CANCEL, current)
+        current.state = after
+        current.save(update_fields=["state", "updated_at"])
+        log(actor, Action.CANCEL, current, before={"state": before}, after={"state": after}, reason=reason)
+        return current
+
+
+def quote_revise(*, actor: access.Actor, revision: QuoteRevision) -> QuoteRevision:
+    """A draft of the next revision. The issued one stands until the draft is issued; a second call gives the same."""
+    with transaction.atomic():
+        current = locked(revision)
+        checked(actor, Action.REVISE, current)
+        newest = current.quote.revisions.order_by("-revision_index").first()
+        if newest is not None and newest.pk != current.pk:
+            if newest.revises_id == current.pk and newest.state == State.DRAFT:
+                return newest
+            if newest.state != State.CANCELLED:
+                raise TransitionError(State(newest.state), Action.REVISE)
+        draft = _next_draft(current, actor, index=(newest or current).revision_index + 1)
+        rows = [
+            QuoteLine(revision=draft, position=position, list_price=line.unit_price, **asdict(line))
+            for position, line in enumerate(copied_lines(current), start=1)
+        ]
+        QuoteLine.objects.bulk_create(rows)
+        store_totals(draft, rows)
+        log(actor, Action.REVISE, draft, before={"revises": current.number or ""})
+        return draft
+
+
+def _next_draft(current: QuoteRevision, actor: access.Actor, *, index: int) -> QuoteRevision:
+    seller: SellerEntity | None = current.seller
+    terms: Terms | None = current.terms
+    now = timezone.now()
+    today = seller.today(now) if seller else timezone.localdate(now)
+    draft = QuoteRevision(
+        quote=current.quote,
+        revision_index=index,
+        revises=current,
+        created_by=actor.user,
+        pricing_date=today,
+        valid_through=today + timedelta(days=terms.validity_days if terms else 15),
+        internal_note=current.internal_note,
+        **{name: getattr(current, name) for name in CONTENT_FIELDS},
+    )
+    draft.full_clean(exclude=["quote"])
+    draft.save()
+    return draft
+
+
+def _apply(revision: QuoteRevision, fields: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    before: dict[str, Any] = {}
+    after: dict[str, Any] = {}
+    for name, value in fields.items():
+        old = getattr(revision, name)
+        if old != value:
+            before[name], after[name] = _plain(old), _plain(value)
+            setattr(revision, name, value)
+    return before, after
+
+
+def _apply_lines(rows: Sequence[QuoteLine], edits: Sequence[LineEdit]) -> list[dict[str, Any]]:
+    by_position = {row.position: row for row in rows}
+    changes: list[dict[str, Any]] = []
+    for edit in edits:
+        row = by_position.get(edit.position)
+        if row is None:
+            raise StaleEditError(f"There is no line {edit.position}.")
+        if row.is_included:
+            continue
+        changed: dict[str, Any] = {}
+        for name in LINE_FIELDS:
+            old, new = getattr(row, name), getattr(edit, name)
+            if old != new:
+                changed[name] = [_plain(old), _plain(new)]
+                setattr(row, name, new)
+        if changed:
+            row.full_clean(exclude=["revision"], validate_unique=False)
+            changes.append({"position": row.position, **changed})
+    return changes
+
+
+def _plain(value: Any) -> Any:
+    """A value as the log keeps it."""
+    if isinstance(value, Decimal | date):
+        return str(value)
+    return value if isinstance(value, str | int | bool | None) else str(value)

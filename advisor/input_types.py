@@ -38,6 +38,20 @@ class InputError(ValueError):
         super().__init__("; ".join(f"{fault.pointer}: {fault.message}" for fault in errors))
         self.errors = errors
 
+    def as_dicts(self) -> list[dict[str, Any]]:
+        """The faults as the API writes them: `detail` in the active language, `params` as plain JSON values."""
+        return [
+            {"pointer": fault.pointer, "code": fault.code, "detail": fault.message, "params": _plain(fault.params)}
+            for fault in self.errors
+        ]
+
+
+def _plain(params: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: value if value is None or isinstance(value, (int, float)) else str(value)
+        for name, value in params.items()
+    }
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelChoice:

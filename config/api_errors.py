@@ -3,19 +3,36 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, JsonResponse
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 logger = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
+TITLES = {
+    400: _("Bad request"),
+    401: _("Log in first"),
+    403: _("Not allowed"),
+    404: _("Not found"),
+    405: _("Method not allowed"),
+    406: _("Only JSON is served"),
+    409: _("Conflict"),
+    413: _("Request too large"),
+    415: _("Only JSON is read"),
+    422: _("Values cannot be used"),
+    429: _("Too many requests"),
+    500: _("Error on our side"),
+    503: _("Busy"),
+}
 
 
 class Unprocessable(exceptions.APIException):
@@ -25,19 +42,20 @@ class Unprocessable(exceptions.APIException):
     default_code = "invalid_request"
 
     def __init__(self, errors: list[dict[str, Any]], detail: str | None = None) -> None:
-        super().__init__(detail or _("The request is well formed, but some values cannot be used."))
+        super().__init__(detail or gettext("The request is well formed, but some values cannot be used."))
         self.errors = errors
 
 
 def problem_body(
-    request: HttpRequest, status: int, code: str, detail: str, errors: list[dict[str, Any]] | None = None
+    request: HttpRequest | None, status: int, code: str, detail: str, errors: list[dict[str, Any]] | None = None
 ) -> dict[str, Any]:
+    """The problem as JSON; a command has no request and so no instance."""
     body: dict[str, Any] = {
         "type": f"/api/docs#{code}",
-        "title": HTTPStatus(status).phrase,
+        "title": str(TITLES.get(status, HTTPStatus(status).phrase)),
         "status": status,
         "detail": detail,
-        "instance": request.path,
+        "instance": request.path if request is not None else None,
         "code": code,
         "request_id": getattr(request, "request_id", None),
     }
@@ -53,19 +71,23 @@ def problem_response(error: Exception, context: dict[str, Any]) -> Response | No
     if isinstance(error, exceptions.ValidationError):
         error = Unprocessable(list(field_errors(error.get_full_details())))
     if isinstance(error, Http404):
-        error = exceptions.NotFound(_("There is nothing at this address."))
+        error = exceptions.NotFound(gettext("There is nothing at this address."))
     elif isinstance(error, PermissionDenied):
         error = exceptions.PermissionDenied()
     if isinstance(error, exceptions.APIException):
         status, code = error.status_code, str(error.get_codes()) if isinstance(error.get_codes(), str) else "invalid"
         detail = str(error.detail)
         if wait := getattr(error, "wait", None):
-            headers["Retry-After"] = str(int(wait))
+            headers["Retry-After"] = str(max(1, math.ceil(wait)))
         if challenge := getattr(error, "auth_header", None):
             headers["WWW-Authenticate"] = challenge
     else:
         logger.exception("unhandled error, request %s", getattr(request, "request_id", "-"), exc_info=error)
-        status, code, detail = 500, "internal_error", _("Something failed on our side. Quote the request id to us.")
+        status, code, detail = (
+            500,
+            "internal_error",
+            gettext("Something failed on our side. Quote the request id to us."),
+        )
     set_rollback()
     body = problem_body(request, status, code, detail, getattr(error, "errors", None))
     return Response(body, status=status, headers=headers, content_type=MEDIA_TYPE)

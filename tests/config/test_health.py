@@ -40,8 +40,9 @@ def test_readyz_is_red_when_the_database_is_down(
     def refuse() -> None:
         raise OperationalError("connection to server at 10.0.0.7 failed")
 
-    monkeypatch.setattr(connection, "cursor", refuse)
-    response = client.get("/readyz")
+    with monkeypatch.context() as broken:  # whole again before pytest-django rolls back
+        broken.setattr(connection, "cursor", refuse)
+        response = client.get("/readyz")
     assert response.status_code == 503
     checks_of = response.json()["checks"]
     assert checks_of["database"] == "the database does not answer (OperationalError)"

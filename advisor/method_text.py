@@ -40,7 +40,7 @@ SYMBOLS: tuple[tuple[str, Text], ...] = (
     ("s, b, m", _("sequence length, micro-batch, micro-batches per step")),
     ("t, p, c, x, n", _("tensor, pipeline, context, expert and data parallel sizes")),
     ("v", _("virtual stages per pipeline rank")),
-    ("T = b·s/c", _("tokens of one micro-batch on one context rank")),
+    ("T = b s/c", _("tokens of one micro-batch on one context rank")),
 )
 
 PARAMETERS = Section(
@@ -52,17 +52,17 @@ PARAMETERS = Section(
         "within 1 %. The shape is shown with the result."
     ),
     formulas=(
-        _row(_("Attention"), "2·h·a·d + 2·h·k·d", _("Query and output, key and value matrices."), "arXiv:2305.13245"),
+        _row(_("Attention"), "2 h a d + 2 h k d", _("Query and output, key and value matrices."), "arXiv:2305.13245"),
         _row(
-            _("Feed-forward"), "3·h·f  |  2·h·f", _("Gated (SwiGLU), or plain."), "arXiv:2002.05202",
+            _("Feed-forward"), "3 h f  |  2 h f", _("Gated (SwiGLU), or plain."), "arXiv:2002.05202",
         ),
         _row(
-            _("Mixture of experts"), "E·3·h·f_e + h·E;  e·3·h·f_e",
+            _("Mixture of experts"), "E 3 h f_e + h E;  e 3 h f_e",
             _("All experts and the router count for memory; the experts of one token count for the work."),
             "arXiv:2101.03961",
         ),
         _row(
-            _("Tokens when none are given"), "D = 20·N",
+            _("Tokens when none are given"), "D = 20 N",
             _("Compute-optimal; current open models train far past it."), "arXiv:2203.15556",
         ),
     ),
@@ -79,7 +79,7 @@ FLOPS = Section(
     ),
     formulas=(
         _row(
-            _("Forward, per token"), "2·N_matmul + 2·s_eff·a·(d + d_v)·L,  s_eff = s/2",
+            _("Forward, per token"), "2 N_matmul + 2 s_eff a (d + d_v) L,  s_eff = s/2",
             _("Sliding windows shorten s_eff to the window."), "arXiv:2104.04473, arXiv:2204.02311",
         ),
         _row(_("Training, per token"), "3 × forward", _("The backward pass is twice the forward."), "arXiv:2001.08361"),
@@ -120,12 +120,12 @@ MEMORY = Section(
             _("Stage i of 1F1B, and of the interleaved schedule."), "arXiv:2104.04473",
         ),
         _row(
-            _("Logits and loss"), "T·V/t × 2 | 10 / 8 | 10",
+            _("Logits and loss"), "T V/t × 2 | 10 / 8 | 10",
             _("Fused vocabulary-parallel loss, chunked loss, or 16-bit logits with a 32-bit copy and its gradient."),
             _("read in the frameworks' source"),
         ),
         _row(
-            _("Fully sharded"), "2·(2·P_layer + P_root) + 2·(P_layer + P_root)",
+            _("Fully sharded"), "2 (2 P_layer + P_root) + 2 (P_layer + P_root)",
             _("Two gathered units, embedding or head, and their gradients, beside the shards."), "arXiv:2304.11277",
         ),
         _row(
@@ -144,7 +144,7 @@ TIME = Section(
     ),
     formulas=(
         _row(
-            _("An operation"), "FLOPs/(peak·ε) + bytes/(bandwidth·β) + launch",
+            _("An operation"), "FLOPs/(peak ε) + bytes/(bandwidth β) + launch",
             _("Peak is the dense datasheet peak of the precision."), _("form of this engine, fitted"),
         ),
         _row(
@@ -152,16 +152,16 @@ TIME = Section(
             _("Flash attention recomputes the scores."), "arXiv:2307.08691",
         ),
         _row(
-            _("Tensor parallel"), "4·(1 − 1/t)·2·T·h / rate",
+            _("Tensor parallel"), "8 (1 − 1/t) T h / rate",
             _("Bytes per layer and direction that wait for the links; the exposed share is fitted."),
             "arXiv:2104.04473, arXiv:2205.05198",
         ),
         _row(
-            _("Expert dispatch"), "g·(1 − (1 − 1/g)^e) domains per token",
+            _("Expert dispatch"), "g (1 − (1 − 1/g)^e) domains per token",
             _("A token goes once to each server that holds one of its experts."), "arXiv:2412.19437",
         ),
         _row(
-            _("Data parallel"), "(1 − 1/n)·bytes / rate",
+            _("Data parallel"), "(1 − 1/n) bytes / rate",
             _(
                 "Once a step, or per micro-batch when fully sharded. A group with several members in a server drives "
                 "as many network ports at once."
@@ -169,7 +169,7 @@ TIME = Section(
             "doi:10.1016/j.jpdc.2008.09.002",
         ),
         _row(
-            _("Pipeline"), "m·slowest stage + (p − 1)/v · mean stage",
+            _("Pipeline"), "m slowest stage + (p − 1)/v   mean stage",
             _("Uneven layers and the head decide which stage is slowest."), "arXiv:2104.04473",
         ),
         _row(
@@ -202,12 +202,12 @@ RELIABILITY = Section(
     ),
     formulas=(
         _row(
-            _("Interval between checkpoints"), "√(2·δ·M)",
+            _("Interval between checkpoints"), "√(2 δ M)",
             _("δ is the stall of one checkpoint, M the mean time between interruptions."),
             "doi:10.1145/361147.361115",
         ),
         _row(
-            _("Goodput"), "τ / (M·e^(R/M)·(e^((τ + δ)/M) − 1))",
+            _("Goodput"), "τ / (M e^(R/M) (e^((τ + δ)/M) − 1))",
             _("τ is the interval, R the restart time."), "doi:10.1016/j.future.2004.11.016",
         ),
         _row(
@@ -231,7 +231,7 @@ CLUSTER = Section(
             "doi:10.1145/1402958.1402967",
         ),
         _row(
-            _("Checkpoint"), "14·N",
+            _("Checkpoint"), "14 N",
             _("16-bit weight, 32-bit master, two moments; adapters only for LoRA."), "arXiv:1910.02054",
         ),
         _row(

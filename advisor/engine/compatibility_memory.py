@@ -110,6 +110,8 @@ def memory_bandwidth(
     memory: MemoryPart, module_count: int, cpu: CpuPart, cpu_count: int, gpu: GpuPart, gpu_count: int
 ) -> Check | None:
     """M2: the memory channels in use must carry what all GPUs can draw through PCIe at once."""
+    if memory.bytes_per_second is None:
+        return None
     channels = min(module_count, cpu.memory_channel_count * cpu_count)
     given = channels * memory.bytes_per_second
     wanted = gpu_count * pcie_bytes_per_second(min(gpu.pcie_generation, cpu.pcie_generation), gpu.pcie_lanes)

@@ -24,6 +24,12 @@ def _family(name: str) -> list[str]:
     return [word for word in _words(plain.split("(")[0]) if word not in makers]
 
 
+def _is_same_family(wanted: list[str], real: list[str]) -> bool:
+    """Both begin alike: "rtx 6000" for "rtx 6000 ada generation", and "a100 with nvlink" for "a100"."""
+    shared = min(len(wanted), len(real))
+    return shared > 0 and wanted[:shared] == real[:shared]
+
+
 def named_gpu(text: str, gpus: Iterable[GpuPart]) -> GpuPart | Check:
     """The GPU that a name means, or a check that there is none, with the nearest real one.
 
@@ -44,7 +50,7 @@ def named_gpu(text: str, gpus: Iterable[GpuPart]) -> GpuPart | Check:
     """
     known = [gpu for gpu in gpus if gpu.is_sizeable]
     family = _family(text)
-    same = [gpu for gpu in known if _family(gpu.name)[: len(family)] == family] if family else []
+    same = [gpu for gpu in known if _is_same_family(family, _family(gpu.name))]
     if not same:
         return Check(code="gpu_unknown", severity="blocks", rule="T3", parts=(text,))
     memory = _MEMORY.search(_COUNT.sub("", text))

@@ -106,7 +106,7 @@ class MemoryPart:
     memory_type: str  # DDR4 | DDR5
     module: str
     capacity_bytes: float
-    bytes_per_second: float
+    bytes_per_second: float | None = None  # of one module
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -218,17 +218,19 @@ def goodput_fraction(
         raise ValueError("gpu_count must be at least 1; times and the interruption rate must not be negative.")
     cluster_rate = count * rate
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        # u = tau / M; Young's interval at most M (see young_daly_interval_seconds) in the same unit
         if interval_seconds is None:
-            tau = young_daly_interval_seconds(delta, 1.0 / cluster_rate)
+            useful = np.minimum(np.sqrt(2.0 * delta * cluster_rate), 1.0)
+            limit: ArrayLike = 1.0
         else:
             tau = np.asarray(interval_seconds, dtype=np.float64)
-        # no checkpoint cost, or a checkpoint never taken: nothing is lost in writing
-        share = np.where((delta == 0) | np.isinf(tau), 1.0, tau / (tau + delta))
-        segment = np.where(cluster_rate > 0, cluster_rate * (tau + delta), 0.0)
-        # x / (exp(x) - 1): 1 at x = 0, 0 at infinity
-        kept = np.where(segment > 0, segment / np.expm1(segment), 1.0)
-        kept = np.where(np.isfinite(segment) & np.isfinite(kept), kept, 0.0)
-        return np.asarray(share * kept * np.exp(-cluster_rate * restart), dtype=np.float64)
+            useful = cluster_rate * tau
+            limit = np.where(np.isinf(tau) | (tau + delta == 0), 1.0, tau / (tau + delta))
+        # u / (exp(u + delta/M) - 1); where nothing fails, or writing costs nothing, its limit
+        kept = np.where(useful > 0, useful / np.expm1(useful + cluster_rate * delta), limit)
+        kept = kept * np.exp(-cluster_rate * restart)
+        # an infinite interval with failures never ends
+        return np.asarray(np.where(np.isfinite(kept), kept, 0.0), dtype=np.float64)
 
 
 def checkpoint_stall_seconds(

@@ -49,8 +49,8 @@ def _model_from_columns(row: Mapping[str, str], notes: list[str]) -> ModelSpec:
         if not row[column]:
             notes.append(f"model: {name} not given, the usual taken")
     dense, interval = _interval(row, layer_count)
-    # Plain FFNs came with LayerNorm and biases (GPT family), gated ones with RMS norm and none; MPT has no biases.
-    has_biases = not gated and not row["model"].lower().startswith(("mpt", "nemotron"))
+    # Plain FFNs came with LayerNorm and biases (GPT family), gated ones with RMS norm and without.
+    has_biases = not gated and not row["model"].lower().startswith("nemotron")
     model = ModelSpec(
         name=row["model"],
         layer_count=layer_count,

@@ -40,7 +40,16 @@ BATCH_TOKENS_BY_PARAMETERS = ((1e9, 0.5e6), (7e9, 4e6), (70e9, 4e6), (405e9, 16e
 DECIDING_COLUMNS: tuple[str, ...] = (
     *("preset", "model", "n_layers", "hidden", "ffn_hidden", "n_heads", "n_kv_heads", "vocab", "n_experts", "top_k"),
     *("seq_len", "gpu", "n_gpus", "gpus_per_node", "precision", "tp", "pp", "vpp", "cp", "ep", "zero_or_fsdp"),
-    *("sequence_parallel", "recompute", "micro_batch", "global_batch_seqs", "task"),
+    *(
+        "sequence_parallel",
+        "recompute",
+        "micro_batch",
+        "global_batch_seqs",
+        "task",
+        "framework",
+        "interconnect",
+        "year",
+    ),
 )
 
 
@@ -94,7 +103,7 @@ def default_batch_tokens(parameter_count: float) -> float:
     for (low, low_tokens), (high, high_tokens) in pairwise(points):
         if parameter_count <= high:
             share = math.log(parameter_count / low) / math.log(high / low)
-            return low_tokens * (high_tokens / low_tokens) ** share
+            return float(low_tokens * (high_tokens / low_tokens) ** share)
     return points[-1][1]
 
 

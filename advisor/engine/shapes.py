@@ -8,8 +8,9 @@ multiples of 8 (so that tensor parallel 8 divides them) and FFN widths multiples
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import product
 
 import numpy as np
 
@@ -46,21 +47,23 @@ MOE_POINTS = (
     (3.9e10, 56, 6144),
     (8.6e10, 64, 6144),
 )
-# (experts, experts per token) that published mixtures use, with the least total / active ratio seen or plausible
-EXPERT_CHOICES = ((4, 2), (8, 2), (8, 1), (16, 2), (16, 1), (32, 4), (64, 6), (64, 8), (128, 8), (128, 4), (160, 6))
-EXPERT_CHOICES_WIDE = ((256, 8), (256, 4), (384, 8), (512, 8), (512, 4), (1024, 8), (1024, 4), (128, 1), (256, 1))
+# Experts of a layer and experts per token; the usual ones are preferred, others taken when nothing else meets the counts.
+EXPERT_COUNTS = (4, 8, 16, 32, 64, 128, 160, 256, 384, 512, 1024)
+EXPERTS_PER_TOKEN = (1, 2, 3, 4, 5, 6, 7, 8)
+USUAL_EXPERTS_PER_TOKEN = (2, 4, 6, 8)
 
 VOCABULARY_SIZES = (128256, 50304, 32000, 8192, 2048, 512, 128)
 LARGE_MODEL = 8e8  # from here on heads of 128, multiples of 8
 TIED_BELOW = 4e9  # published models below about 4 B share embedding and head
 FFN_STEP = 128
 SMALL_FFN_STEP = 8
+EXPERT_FFN_STEP = 32  # experts of published mixtures are as narrow as 512
 TYPICAL_FFN_RATIO = 3.5  # Llama 3
 MAX_TOTAL_ERROR = 0.009
 MAX_ACTIVE_ERROR = 0.03
 KV_HEAD_COUNT = 8
 LAYER_STEP_PENALTY = 0.1
-SINGLE_EXPERT_PENALTY = 0.3  # most published mixtures route a token to several experts
+UNUSUAL_EXPERTS_PENALTY = 0.6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +132,8 @@ def _fixed_parameters(layers: np.ndarray, heads: np.ndarray, frame: _Frame) -> n
     hidden = heads * frame.head_size
     attention = 2 * hidden * hidden + 2 * hidden * _kv_heads(heads) * frame.head_size
     copies = 1 if frame.tied else 2
-    return layers * (attention + 2 * hidden) + copies * frame.vocab_size * hidden + hidden
+    result: np.ndarray = layers * (attention + 2 * hidden) + copies * frame.vocab_size * hidden + hidden
+    return result
 
 
 def _shape_penalty(layers: np.ndarray, heads: np.ndarray, frame: _Frame) -> np.ndarray:
@@ -170,12 +174,14 @@ def _dense(total: float) -> ModelSpec:
 
 
 def _mixture(total: float, active: float) -> ModelSpec:
-    frame = _frame(active, MOE_POINTS, total)
+    frame = replace(_frame(active, MOE_POINTS, total), ffn_step=EXPERT_FFN_STEP)
     layers, heads = _grid(frame)
     hidden = heads * frame.head_size
     base = _shape_penalty(layers, heads, frame)
     best: tuple[float, int, int, int, int] | None = None
-    for expert_count, per_token in EXPERT_CHOICES + EXPERT_CHOICES_WIDE:
+    for expert_count, per_token in product(EXPERT_COUNTS, EXPERTS_PER_TOKEN):
+        if per_token >= expert_count:
+            continue
         fixed = _fixed_parameters(layers, heads, frame) + layers * hidden * expert_count
         ffn = _rounded((total - fixed) / (layers * expert_count * 3 * hidden), frame.ffn_step)
         expert = layers * 3 * hidden * ffn
@@ -184,7 +190,7 @@ def _mixture(total: float, active: float) -> ModelSpec:
         # experts together are usually 1 to 4 times as wide as the model, as a dense FFN would be
         width = np.abs(np.log(per_token * ffn / (2.5 * hidden)))
         penalty = base + 0.5 * width + 10 * total_error + 10 * active_error
-        penalty = penalty + (SINGLE_EXPERT_PENALTY if per_token == 1 else 0.0)
+        penalty = penalty + (0.0 if per_token in USUAL_EXPERTS_PER_TOKEN else UNUSUAL_EXPERTS_PENALTY)
         excess = np.maximum(0.0, total_error - MAX_TOTAL_ERROR) + np.maximum(0.0, active_error - MAX_ACTIVE_ERROR)
         penalty = penalty + np.where(excess > 0, 1e3 + 1e3 * excess, 0.0)
         index = int(np.argmin(penalty))

@@ -9,7 +9,8 @@ from django.db import models
 from django.db.models import Q
 
 if TYPE_CHECKING:
-    from catalog.models import Price, PriceBook  # noqa: F401 - the generic bases below name them in strings
+    # the generic bases below name them in strings
+    from catalog.models import Price, PriceBook, ReferenceBuild  # noqa: F401
 
 PartT = TypeVar("PartT", bound=models.Model)
 
@@ -31,9 +32,6 @@ class GpuQuerySet(PartQuerySet[PartT]):
         """GPUs for which the catalogue knows all that a sizing needs."""
         return self.active().filter(is_sizeable=True)
 
-    def with_specs(self) -> Self:
-        return self.prefetch_related("servers")
-
 
 class ServerQuerySet(PartQuerySet[PartT]):
     def orderable(self) -> Self:
@@ -42,6 +40,16 @@ class ServerQuerySet(PartQuerySet[PartT]):
 
     def with_specs(self) -> Self:
         return self.prefetch_related("supported_gpus")
+
+
+class TierQuerySet(PartQuerySet[PartT]):
+    def with_specs(self) -> Self:
+        return self.prefetch_related("builds")
+
+
+class ReferenceBuildQuerySet(PartQuerySet["ReferenceBuild"]):
+    def with_specs(self) -> Self:
+        return self.select_related("tier")
 
 
 class PriceBookQuerySet(models.QuerySet["PriceBook"]):

@@ -6,7 +6,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from catalog.models.part import Part, not_negative, positive
-from catalog.querysets import PartQuerySet
+from catalog.querysets import PartQuerySet, ReferenceBuildQuerySet, TierQuerySet
 
 
 class Tier(Part):
@@ -26,7 +26,7 @@ class Tier(Part):
     reference_build_sku = models.CharField(_("reference build"), max_length=80, blank=True, default="")
     origin = models.TextField(_("origin"), blank=True, default="")
 
-    objects = PartQuerySet["Tier"].as_manager()
+    objects = TierQuerySet["Tier"].as_manager()
 
     class Meta:
         ordering = ["lower_parameter_count"]
@@ -84,7 +84,7 @@ class ReferenceBuild(Part):
     conflict = models.TextField(_("what does not fit"), blank=True, default="")
     conflict_zh = models.TextField(_("what does not fit, in Chinese"), blank=True, default="")
 
-    objects = PartQuerySet["ReferenceBuild"].as_manager()
+    objects = ReferenceBuildQuerySet.as_manager()
 
     class Meta:
         ordering = ["sku"]

@@ -1,0 +1,399 @@
+"""What a list can be narrowed and sorted by; page and API use the same sets."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import django_filters as filters
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db.models import F, Model, Q, QuerySet
+from django.utils.translation import gettext_lazy as _
+
+from catalog import models
+
+LARGEST_NUMBER = 2**53  # what JSON readers hold exactly
+TEXT_LIMIT = 120
+
+
+def text(label: Any, field_name: str | None = None) -> filters.CharFilter:
+    """Exactly this text, in any case."""
+    return filters.CharFilter(field_name=field_name, lookup_expr="iexact", max_length=TEXT_LIMIT, label=label)
+
+
+def claim(label: Any) -> filters.TypedChoiceFilter:
+    """`true` or `false`; anything else is an error, not silence."""
+    return filters.TypedChoiceFilter(
+        choices=(("true", _("yes")), ("false", _("no"))), coerce=lambda raw: raw == "true", label=label
+    )
+
+
+def at_least(field_name: str) -> filters.NumberFilter:
+    return filters.NumberFilter(
+        field_name=field_name,
+        lookup_expr="gte",
+        validators=[MinValueValidator(Decimal(0)), MaxValueValidator(Decimal(LARGEST_NUMBER))],
+    )
+
+
+class NullsLastOrdering(filters.OrderingFilter):  # type: ignore[misc]  # the package has no types
+    """Sorts with unpublished figures last in both directions, on every database alike; ties by SKU."""
+
+    def filter(self, queryset: QuerySet[Model], value: list[str] | None) -> QuerySet[Model]:
+        if not value:
+            return queryset
+        expressions = []
+        for name in value:
+            column = F(self.param_map_inverse[name.lstrip("-")])
+            expressions.append(column.desc(nulls_last=True) if name.startswith("-") else column.asc(nulls_last=True))
+        return queryset.order_by(*expressions, "sku")
+
+    @property
+    def param_map_inverse(self) -> dict[str, str]:
+        return {shown: field for field, shown in self.param_map.items()}
+
+
+def ordering(*names: str) -> NullsLastOrdering:
+    return NullsLastOrdering(fields=[(name, name) for name in ("sku", "vendor", "name", *names)])
+
+
+class PartFilter(filters.FilterSet):  # type: ignore[misc]  # the package has no types
+    """What every kind has. `selects` are the text filters that the page offers as lists of the values in use."""
+
+    selects: tuple[str, ...] = ("vendor",)
+
+    search = filters.CharFilter(method="search_words", max_length=TEXT_LIMIT, label=_("Search"))
+    sku = text(_("SKU"))
+    vendor = text(_("vendor"))
+
+    def search_words(self, queryset: QuerySet[Model], _name: str, value: str) -> QuerySet[Model]:
+        """Each word somewhere in SKU, name or vendor."""
+        for word in value.split()[:8]:
+            found = Q(sku__icontains=word) | Q(name__icontains=word) | Q(vendor__icontains=word)
+            if hasattr(queryset.model, "name_zh"):
+                found |= Q(name_zh__icontains=word)
+            queryset = queryset.filter(found)
+        return queryset
+
+
+class GpuFilter(PartFilter):
+    selects = ("vendor", "architecture", "form_factor", "status")
+
+    architecture = text(_("architecture"))
+    form_factor = text(_("form factor"))
+    memory_type = text(_("memory type"))
+    status = text(_("status"))
+    is_sizeable = claim(_("can be sized"))
+    min_memory_bytes = at_least("memory_bytes")
+    min_memory_bytes_per_second = at_least("memory_bytes_per_second")
+    min_bf16_dense_flops_per_second = at_least("bf16_dense_flops_per_second")
+    ordering = ordering(
+        "architecture",
+        "form_factor",
+        "memory_bytes",
+        "memory_bytes_per_second",
+        "bf16_dense_flops_per_second",
+        "bf16_sparse_flops_per_second",
+        "fp8_dense_flops_per_second",
+        "scale_up_bytes_per_second",
+        "tdp_watts",
+        "status",
+        "launch_date",
+    )
+
+    class Meta:
+        model = models.Gpu
+        fields: list[str] = []
+
+
+class ServerFilter(PartFilter):
+    selects = ("vendor", "gpu_form_factor", "memory_type", "cooling")
+
+    kind = text(_("kind"))
+    gpu = text(_("GPU"), "supported_gpus__sku")
+    gpu_form_factor = text(_("GPU form factor"))
+    memory_type = text(_("memory type"))
+    cooling = text(_("cooling"))
+    is_orderable = claim(_("orderable"))
+    min_gpu_slot_count = at_least("gpu_slot_count")
+    ordering = ordering(
+        "gpu_form_factor",
+        "gpu_slot_count",
+        "memory_type",
+        "dimm_slot_count",
+        "pcie_generation",
+        "nvme_bay_count",
+        "rack_units",
+        "max_power_watts",
+        "max_power_watts_derived",
+        "cooling",
+        "status",
+    )
+
+    class Meta:
+        model = models.Server
+        fields: list[str] = []
+
+
+class CpuFilter(PartFilter):
+    selects = ("vendor", "family", "socket", "memory_type")
+
+    family = text(_("family"))
+    cpu_family_code = text(_("family code"))
+    socket = text(_("socket"))
+    memory_type = text(_("memory type"))
+    min_core_count = at_least("core_count")
+    min_pcie_lanes = at_least("pcie_lanes")
+    ordering = ordering(
+        "family",
+        "socket",
+        "core_count",
+        "base_hertz",
+        "boost_hertz",
+        "memory_channel_count",
+        "memory_transfers_per_second",
+        "pcie_generation",
+        "pcie_lanes",
+        "tdp_watts",
+        "list_price_usd",
+    )
+
+    class Meta:
+        model = models.Cpu
+        fields: list[str] = []
+
+
+class MemoryModuleFilter(PartFilter):
+    selects = ("vendor", "memory_type")
+
+    memory_type = text(_("memory type"))
+    min_capacity_bytes = at_least("capacity_bytes")
+    ordering = ordering(
+        "memory_type", "capacity_bytes", "memory_transfers_per_second", "bytes_per_second", "typical_price_usd"
+    )
+
+    class Meta:
+        model = models.MemoryModule
+        fields: list[str] = []
+
+
+class SsdFilter(PartFilter):
+    selects = ("vendor", "form_factor")
+
+    form_factor = text(_("form factor"))
+    min_capacity_bytes = at_least("capacity_bytes")
+    min_pcie_generation = at_least("pcie_generation")
+    ordering = ordering(
+        "capacity_bytes",
+        "pcie_generation",
+        "form_factor",
+        "read_bytes_per_second",
+        "write_bytes_per_second",
+        "endurance_writes_per_day",
+        "typical_price_usd",
+    )
+
+    class Meta:
+        model = models.Ssd
+        fields: list[str] = []
+
+
+class StorageSystemFilter(PartFilter):
+    selects = ("vendor", "kind")
+
+    kind = text(_("kind"))
+    min_read_bytes_per_second = at_least("read_bytes_per_second")
+    min_capacity_bytes = at_least("capacity_bytes")
+    ordering = ordering(
+        "kind", "unit", "read_bytes_per_second", "write_bytes_per_second", "capacity_bytes", "power_watts"
+    )
+
+    class Meta:
+        model = models.StorageSystem
+        fields: list[str] = []
+
+
+class NicFilter(PartFilter):
+    selects = ("vendor", "protocol")
+
+    protocol = text(_("protocol"))
+    ib_generation = text(_("InfiniBand generation"))
+    min_port_bytes_per_second = at_least("port_bytes_per_second")
+    ordering = ordering(
+        "protocol",
+        "port_count",
+        "port_bytes_per_second",
+        "ib_generation",
+        "pcie_generation",
+        "pcie_lanes",
+        "power_watts",
+    )
+
+    class Meta:
+        model = models.Nic
+        fields: list[str] = []
+
+
+class SwitchFilter(PartFilter):
+    selects = ("vendor", "protocol")
+
+    protocol = text(_("protocol"))
+    ib_generation = text(_("InfiniBand generation"))
+    min_port_count = at_least("port_count")
+    min_port_bytes_per_second = at_least("port_bytes_per_second")
+    ordering = ordering(
+        "protocol",
+        "port_count",
+        "port_bytes_per_second",
+        "ib_generation",
+        "max_two_tier_endpoint_count",
+        "power_watts",
+        "rack_units",
+    )
+
+    class Meta:
+        model = models.Switch
+        fields: list[str] = []
+
+
+class CableFilter(PartFilter):
+    selects = ("kind", "protocol", "ib_generation")
+
+    kind = text(_("kind"))
+    protocol = text(_("protocol"))
+    ib_generation = text(_("InfiniBand generation"))
+    min_reach_metres = at_least("reach_metres")
+    ordering = ordering("kind", "protocol", "link_bytes_per_second", "link_count", "reach_metres", "power_watts")
+
+    class Meta:
+        model = models.Cable
+        fields: list[str] = []
+
+
+class RackFilter(PartFilter):
+    selects = ("kind", "cooling")
+
+    kind = text(_("kind"))
+    cooling = text(_("cooling"))
+    min_usable_watts = at_least("usable_watts")
+    ordering = ordering("kind", "rack_units", "cooling", "usable_watts", "feed_count", "continuous_circuit_watts")
+
+    class Meta:
+        model = models.Rack
+        fields: list[str] = []
+
+
+class ManagementNodeFilter(PartFilter):
+    selects = ("role",)
+
+    role = text(_("role"))
+    ordering = ordering("role", "rack_units", "power_watts")
+
+    class Meta:
+        model = models.ManagementNode
+        fields: list[str] = []
+
+
+class ServiceFilter(PartFilter):
+    selects = ("category",)
+
+    category = text(_("category"))
+    unit = text(_("unit"))
+    ordering = ordering("category", "unit", "demo_fraction", "availability_fraction")
+
+    class Meta:
+        model = models.Service
+        fields: list[str] = []
+
+
+class SoftwareStackFilter(PartFilter):
+    selects = ("vendor", "toolkit")
+
+    architecture = text(_("architecture"))
+    toolkit = text(_("toolkit"))
+    ordering = ordering("architecture", "compute_capability", "toolkit")
+
+    class Meta:
+        model = models.SoftwareStack
+        fields: list[str] = []
+
+
+class TierFilter(PartFilter):
+    selects = ()
+
+    ordering = ordering("lower_parameter_count")
+
+    class Meta:
+        model = models.Tier
+        fields: list[str] = []
+
+
+class ReferenceBuildFilter(PartFilter):
+    selects = ("kind",)
+
+    kind = text(_("kind"))
+    tier = text(_("tier"), "tier__sku")
+    gpu_sku = text(_("GPU"))
+    ordering = ordering("kind", "tier", "gpu_sku", "server_count", "host_memory_bytes")
+
+    class Meta:
+        model = models.ReferenceBuild
+        fields: list[str] = []
+
+
+class ModelArchitectureFilter(PartFilter):
+    selects = ("family", "kind", "attention_kind")
+
+    family = text(_("family"))
+    kind = text(_("kind"))
+    attention_kind = text(_("attention"))
+    is_moe = filters.TypedChoiceFilter(
+        method="has_experts",
+        choices=(("true", _("yes")), ("false", _("no"))),
+        coerce=lambda raw: raw == "true",
+        label=_("mixture of experts"),
+    )
+    min_computed_parameter_count = at_least("computed_parameter_count")
+    ordering = ordering(
+        "family",
+        "kind",
+        "computed_parameter_count",
+        "computed_active_parameter_count",
+        "layer_count",
+        "hidden_size",
+        "head_count",
+        "kv_head_count",
+        "vocab_size",
+        "expert_count",
+        "max_sequence_length",
+    )
+
+    class Meta:
+        model = models.ModelArchitecture
+        fields: list[str] = []
+
+    def has_experts(self, queryset: QuerySet[Model], _name: str, value: bool) -> QuerySet[Model]:
+        return queryset.filter(expert_count__gt=0) if value else queryset.filter(expert_count=0)
+
+
+FILTERS: dict[type[models.Part], type[PartFilter]] = {
+    filter_class._meta.model: filter_class
+    for filter_class in (
+        GpuFilter,
+        ServerFilter,
+        CpuFilter,
+        MemoryModuleFilter,
+        SsdFilter,
+        StorageSystemFilter,
+        NicFilter,
+        SwitchFilter,
+        CableFilter,
+        RackFilter,
+        ManagementNodeFilter,
+        ServiceFilter,
+        SoftwareStackFilter,
+        TierFilter,
+        ReferenceBuildFilter,
+        ModelArchitectureFilter,
+    )
+}

@@ -66,6 +66,7 @@ FAULTS: dict[str, str | Promise] = {
     "quantity_bits": _("%(field)s: “%(text)s” counts bits; write bytes, such as 80 GB."),
     "quantity_time_unit": _("%(field)s: “%(unit)s” in “%(text)s” is not known; use h, d, w or months, such as 30d."),
     "quantity_gloss": _("%(field)s: the two numbers in “%(text)s” differ; write one."),
+    "rounded_to_whole": _("%(given)s has a rest below one; %(used)s is used."),
     # several fields against each other
     "model_ambiguous": _("The model is given in %(count)s ways (%(given)s); give exactly one."),
     "active_exceeds_total": _("%(active_parameter_count)s active parameters are more than all %(parameter_count)s."),

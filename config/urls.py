@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from django.contrib import admin
 from django.contrib.auth.views import LogoutView
-from django.urls import include, path
+from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 
+from advisor.api.documents import NothingHereView, api_docs
 from config.accounts import Login
 from config.health import healthz, readyz
 
@@ -17,6 +18,8 @@ urlpatterns = [
     path("api/v1/", include("advisor.api.urls")),
     path("api/v1/", include("catalog.api.urls")),
     path("api/v1/", include("quotes.api.urls")),
+    path("api/docs", api_docs, name="api-docs"),
+    re_path(r"^api/", NothingHereView.as_view()),
     path("accounts/login/", Login.as_view(), name="login"),
     path("accounts/logout/", LogoutView.as_view(), name="logout"),
     # one login for the whole site, with its brake on guessing

@@ -1,5 +1,14 @@
+"""Routes of the advisor's API and of its documents."""
+
 from __future__ import annotations
 
-from django.urls import URLPattern
+from django.urls import path
 
-urlpatterns: list[URLPattern] = []
+from advisor.api.documents import OpenApiView
+from advisor.api.views import EstimateView, RecommendationView
+
+urlpatterns = [
+    path("estimates", EstimateView.as_view(), name="estimates"),
+    path("recommendations", RecommendationView.as_view(), name="recommendations"),
+    path("openapi.json", OpenApiView.as_view(), name="openapi"),
+]

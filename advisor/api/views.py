@@ -1,0 +1,159 @@
+"""`/api/v1/estimates` and `/api/v1/recommendations`: read, call one service, write; the words are in the services."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.core.cache import cache
+from django.http import HttpResponse, QueryDict
+from django.utils import timezone
+from django.utils.http import parse_etags
+from django.utils.translation import get_language
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from advisor.api.examples import (
+    ESTIMATE_EXAMPLE,
+    FINE_TUNING_EXAMPLE,
+    RECOMMENDATION_EXAMPLE,
+)
+from advisor.api.schemas import query_parameters, reference
+from advisor.engine import ENGINE_VERSION
+from advisor.inputs import (
+    CheckedRecommendation,
+    InputError,
+    body_from_query,
+    parse_estimate_request,
+    parse_recommendation_request,
+)
+from advisor.services import scenario_estimate, scenario_search
+from catalog.services import current_revision
+from config.api_errors import MEDIA_TYPE, Unprocessable
+
+CACHE_SECONDS = 300
+PROBLEM_STATUSES = {
+    400: "Not JSON",
+    405: "Another method is needed",
+    406: "Only JSON is served",
+    413: "Over 64 KiB",
+    415: "The body is not sent as application/json",
+    422: "Well formed, but some values cannot be used",
+    429: "Too many requests from this address; Retry-After says when to come back",
+    500: "Our fault; the request id finds it in our log",
+    503: "Busy; Retry-After says when to come back",
+}
+
+
+def problem_responses(*statuses: int) -> dict[Any, OpenApiResponse]:
+    return {
+        (status, MEDIA_TYPE): OpenApiResponse(reference("Problem"), description=PROBLEM_STATUSES[status])
+        for status in statuses
+    }
+
+
+class EstimateView(APIView):
+    """One job on one stated cluster."""
+
+    @extend_schema(
+        operation_id="estimate",
+        summary="One job on one stated cluster: memory, step time, training days",
+        request={"application/json": reference("EstimateRequest")},
+        responses={200: reference("EstimateAnswer"), **problem_responses(400, 405, 406, 413, 415, 422, 429, 500, 503)},
+        examples=[
+            OpenApiExample("Pretraining 70B on 512 GPUs", value=ESTIMATE_EXAMPLE, request_only=True),
+            OpenApiExample("QLoRA on one server", value=FINE_TUNING_EXAMPLE, request_only=True),
+        ],
+        tags=["sizing"],
+    )
+    def post(self, request: Request) -> HttpResponse:
+        body = request.data
+        key = _key("estimate", json.dumps(body, sort_keys=True))
+        return _answer(key, lambda: scenario_estimate(checked=parse_estimate_request(body)))
+
+
+class RecommendationView(APIView):
+    """Which cluster to take."""
+
+    @extend_schema(
+        operation_id="recommend",
+        summary="Which cluster to take for a job, a deadline and a budget",
+        request={"application/json": reference("RecommendationRequest")},
+        responses={
+            200: reference("RecommendationAnswer"),
+            **problem_responses(400, 405, 406, 413, 415, 422, 429, 500, 503),
+        },
+        examples=[OpenApiExample("70B in 30 days", value=RECOMMENDATION_EXAMPLE, request_only=True)],
+        tags=["sizing"],
+    )
+    def post(self, request: Request) -> HttpResponse:
+        body = request.data
+        key = _key("recommendation", json.dumps(body, sort_keys=True))
+        return _answer(key, lambda: scenario_search(checked=parse_recommendation_request(body)))
+
+    @extend_schema(
+        operation_id="recommend_by_link",
+        summary="The same by the query string of the page; cacheable, without cookies",
+        parameters=[
+            OpenApiParameter("v", OpenApiTypes.STR, enum=["1"], description="Version of the link."),
+            OpenApiParameter("lang", OpenApiTypes.STR, enum=["zh-Hans", "en"], description="Language of the words."),
+            *(OpenApiParameter(**row) for row in query_parameters()),
+        ],
+        responses={
+            200: reference("RecommendationAnswer"),
+            304: OpenApiResponse(description="Unchanged since the ETag in If-None-Match."),
+            **problem_responses(405, 406, 422, 429, 500, 503),
+        },
+        tags=["sizing"],
+    )
+    def get(self, request: Request) -> HttpResponse:
+        """Unchanged for whoever holds the ETag: it covers the inputs, engine, catalogue, day and language."""
+        pairs = sorted((name, value) for name in request.GET for value in request.GET.getlist(name))
+        key = _key("recommendation-link", json.dumps(pairs))
+        etag = f'"{key}"'
+        held = parse_etags(request.headers.get("If-None-Match", ""))
+        response: HttpResponse
+        if (etag in held or "*" in held) and cache.get(key) is not None:
+            response = HttpResponse(status=304)
+        else:
+            response = _answer(
+                key,
+                lambda: scenario_search(checked=parse_recommendation_request(body_from_query(request.GET))),
+            )
+        response["ETag"] = etag
+        response["Cache-Control"] = f"public, max-age={CACHE_SECONDS}"
+        return response
+
+
+def checked_link(query: QueryDict) -> CheckedRecommendation:
+    return parse_recommendation_request(body_from_query(query))
+
+
+def _key(route: str, inputs: str) -> str:
+    """Name of an answer: same inputs, engine, catalogue, day (prices have dates) and language, same answer."""
+    parts = (route, inputs, ENGINE_VERSION, current_revision(), timezone.localdate().isoformat(), get_language())
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _answer(key: str, compute: Callable[[], Mapping[str, Any]]) -> HttpResponse:
+    """The written answer, from the cache where it was given before. Raises Unprocessable."""
+    stored = cache.get(key)
+    if stored is None:
+        try:
+            answer = compute()
+        except InputError as error:
+            raise Unprocessable(error.as_dicts()) from error
+        text = json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        stored = (zlib.compress(text.encode(), 1), answer["engine_version"], answer["catalog_revision"])
+        cache.set(key, stored, CACHE_SECONDS)
+    packed, engine_version, catalog_revision = stored
+    return HttpResponse(
+        zlib.decompress(packed),
+        content_type="application/json",
+        headers={"X-Engine-Version": engine_version, "X-Catalog-Revision": catalog_revision},
+    )

@@ -25,6 +25,7 @@ class Calibration:
     # achieved share of the memory bandwidth
     memory_efficiency: float
     # bytes moved by element-wise and norm kernels, relative to the counted minimum
+    gemm_bytes_factor: float  # of the counted operands; below 1 what stays in cache or overlaps with the multiplication
     elementwise_factor: float
     elementwise_factor_fsdp: float
     eager_attention_factor: float
@@ -33,7 +34,8 @@ class Calibration:
     fp4_quantization_factor: float
     # launches and host gaps
     layer_launch_seconds: float
-    moe_layer_launch_seconds: float
+    layer_host_seconds: float  # the host needs this long to launch a layer's forward; small batches wait for it
+    moe_layer_host_seconds: float
     micro_batch_overhead_seconds: float
     step_overhead_seconds: float
     # mixture of experts
@@ -46,7 +48,9 @@ class Calibration:
     scale_up_hop_seconds: float
     scale_out_hop_seconds: float
     # shares that stay exposed beside compute
+    scale_out_congestion_fraction: float  # loss of scale-out rate per doubling of the domains that take part
     tensor_exposed_fraction: float
+    tensor_exposed_fraction_fsdp: float
     pipeline_exposed_fraction: float
     data_overlap_fraction: float
     data_exposed_fraction: float
@@ -54,6 +58,8 @@ class Calibration:
     fsdp_interference_fraction: float
     context_overlap_fraction: float
     expert_exposed_fraction: float
+    expert_exposed_fraction_scale_out: float
+    power_exponent: float  # of watts per peak FLOP/s against the family's usual part, when a part has less
     bubble_factor: float
     straggler_fraction_per_doubling: float
     # memory
@@ -75,6 +81,13 @@ class Calibration:
         return cls(**values)  # type: ignore[arg-type]
 
 
-def by_family(table: Mapping[str, float], architecture: str) -> float:
-    """Value of the GPU's family; families without evidence share `other`."""
-    return table.get(architecture, table["other"])
+FAMILY_PARENTS = {"Blackwell Ultra": "Blackwell"}
+
+
+def by_family(table: Mapping[str, float], architecture: str, variant: str = "") -> float:
+    """Value of the GPU's family (of its `variant` where the table has one); families without evidence share `other`."""
+    parent = FAMILY_PARENTS.get(architecture, architecture)
+    for key in (f"{architecture}/{variant}", f"{parent}/{variant}", architecture, parent):
+        if key in table:
+            return table[key]
+    return table["other"]

@@ -25,6 +25,7 @@ class Candidates:
     pipeline_parallel: FloatArray
     context_parallel: FloatArray
     expert_parallel: FloatArray
+    expert_tensor_parallel: FloatArray  # ranks that split one expert: t without expert groups, else 1 or t
     data_parallel: FloatArray
     virtual_stage_count: FloatArray
     micro_batch_size: FloatArray
@@ -58,6 +59,7 @@ class Candidates:
             data_parallel=int(self.data_parallel[index]),
             context_parallel=int(self.context_parallel[index]),
             expert_parallel=int(self.expert_parallel[index]),
+            expert_tensor_parallel=int(self.expert_tensor_parallel[index]),
             virtual_stage_count=int(self.virtual_stage_count[index]),
             micro_batch_size=int(self.micro_batch_size[index]),
             zero_stage=int(self.zero_stage[index]),
@@ -79,6 +81,9 @@ def from_layout(layout: Layout, micro_batch_count: int) -> Candidates:
         "pipeline_parallel": layout.pipeline_parallel,
         "context_parallel": layout.context_parallel,
         "expert_parallel": layout.expert_parallel,
+        "expert_tensor_parallel": (
+            layout.expert_tensor_parallel if layout.expert_parallel > 1 else layout.tensor_parallel
+        ),
         "data_parallel": layout.data_parallel,
         "virtual_stage_count": layout.virtual_stage_count,
         "micro_batch_size": layout.micro_batch_size,

@@ -133,12 +133,21 @@ def enumerate_layouts(
     ranks = t * c * n
     keep = (x <= ranks) & (np.mod(ranks, x) == 0)
     t, p, c, n, b, m, v, x = (axis[keep] for axis in (t, p, c, n, b, m, v, x))
-    t, p, c, n, b, m, v, x, z = _cross(axes.zero_stage, t, p, c, n, b, m, v, x)
+    splits = np.array([request.expert_tensor_parallel] if request.expert_tensor_parallel else [1.0, 0.0])
+    t, p, c, n, b, m, v, x, y = _cross(splits if model.is_moe else np.array([0.0]), t, p, c, n, b, m, v, x)
+    # 0 stands for the tensor group's own size, which is also what experts without an expert group are split by
+    y = np.where((y == 0) | (x == 1), t, y)
+    keep = np.mod(t * c * n, x * y) == 0
+    if request.expert_tensor_parallel is None and model.is_moe:
+        same = _same_rows(t, p, c, n, b, m, v, x, y)
+        keep &= ~np.concatenate([np.zeros(min(t.size, 1), dtype=np.bool_), same])
+    t, p, c, n, b, m, v, x, y = (axis[keep] for axis in (t, p, c, n, b, m, v, x, y))
+    t, p, c, n, b, m, v, x, y, z = _cross(axes.zero_stage, t, p, c, n, b, m, v, x, y)
     if request.zero_stage is None:
         # one rank shards nothing; full sharding beside a pipeline gathers weights for every micro-batch
         keep = ((z < 3) | (p == 1)) & ((n * c > 1) | (z == np.min(axes.zero_stage)))
-        t, p, c, n, b, m, v, x, z = (axis[keep] for axis in (t, p, c, n, b, m, v, x, z))
-    t, p, c, n, b, m, v, x, z, r = _cross(axes.recomputation, t, p, c, n, b, m, v, x, z)
+        t, p, c, n, b, m, v, x, y, z = (axis[keep] for axis in (t, p, c, n, b, m, v, x, y, z))
+    t, p, c, n, b, m, v, x, y, z, r = _cross(axes.recomputation, t, p, c, n, b, m, v, x, y, z)
     sequence = np.ones_like(t) if request.uses_sequence_parallel in (None, True) else np.zeros_like(t)
     shard = np.full_like(t, request.shard_group_size) if request.shard_group_size else n * c
     return Candidates(
@@ -146,6 +155,7 @@ def enumerate_layouts(
         pipeline_parallel=p,
         context_parallel=c,
         expert_parallel=x,
+        expert_tensor_parallel=y,
         data_parallel=n,
         virtual_stage_count=v,
         micro_batch_size=b,
@@ -162,10 +172,17 @@ def _cross(values: FloatArray, *axes: FloatArray) -> tuple[FloatArray, ...]:
     return (*(np.repeat(axis, values.size) for axis in axes), np.tile(values, axes[0].size))
 
 
+def _same_rows(*axes: FloatArray) -> NDArray[np.bool_]:
+    """True where a row equals the one before it (t = 1: both ways of splitting experts are the same)."""
+    if axes[0].size == 0:
+        return np.zeros(0, dtype=np.bool_)
+    return np.asarray(np.logical_and.reduce([axis[1:] == axis[:-1] for axis in axes]))
+
+
 def _schedules(
     layer_count: int, pipeline: FloatArray, virtual: FloatArray, count: FloatArray, *, is_fixed: bool
 ) -> NDArray[np.bool_]:
-    """Stages no more than layers; interleaving needs equal chunks and whole rounds of micro-batches (arXiv:2104.04473)."""
+    """No more stages than layers; interleaving needs equal chunks and whole rounds (arXiv:2104.04473)."""
     fits = pipeline * virtual <= layer_count
     if is_fixed:
         return np.asarray(pipeline <= layer_count)

@@ -25,6 +25,8 @@ class Machine:
     all_to_all_factor: float
     scale_up_hop_seconds: float
     scale_out_hop_seconds: float
+    scale_out_congestion_fraction: float
+    tensor_exposed_fraction: float
     domain_size: float
     quantization_bytes: float  # moved per GEMM input element to produce its low-precision copy; 0 in 16 bit
     element_bytes: float
@@ -46,6 +48,19 @@ def dense_peak(gpu: GpuSpec, precision: Precision) -> float | None:
     if precision is Precision.BF16:
         return peaks.get(Precision.BF16)
     return peaks.get(precision)
+
+
+# watts per dense 16-bit FLOP/s of each family's usual training part (A100 SXM 400 W / 312 T, H100 SXM 700 W / 989.4 T,
+# B200 1000 W / 2250 T: catalogue). A part of the family with less power clocks lower under load.
+REFERENCE_WATTS_PER_FLOPS = {"Ampere": 400 / 312e12, "Hopper": 700 / 989.4e12, "Blackwell": 1000 / 2250e12}
+
+
+def power_factor(gpu: GpuSpec, wide_peak: float, calibration: Calibration) -> float:
+    """Share of the achieved rate that a power-limited part of a family reaches; 1 for its usual part and above."""
+    reference = REFERENCE_WATTS_PER_FLOPS.get(gpu.architecture)
+    if reference is None or gpu.tdp_watts <= 0:
+        return 1.0
+    return float(min(1.0, (gpu.tdp_watts / wide_peak / reference) ** calibration.power_exponent))
 
 
 def machine(
@@ -72,15 +87,16 @@ def machine(
     elif precision is Precision.FP4:
         efficiency = by_family(calibration.fp4_gemm_efficiency, family)
         quantization = calibration.fp4_quantization_factor
-    attention = by_family(calibration.attention_efficiency, family) * wide_peak
+    attention = by_family(calibration.attention_efficiency, family, plan.recipe.value) * wide_peak
+    power = power_factor(gpu, wide_peak, calibration)
     has_link = gpu.scale_up_bytes_per_second > 0
     scale_up = gpu.scale_up_bytes_per_second if has_link else gpu.pcie_bytes_per_second
     domain = gpu.scale_up_domain_size if has_link else gpus_per_server
     return Machine(
-        gemm_flops_per_second=peak * efficiency,
-        head_flops_per_second=wide_peak * wide_efficiency,
-        attention_flops_per_second=attention,
-        attention_backward_flops_per_second=attention * calibration.attention_backward_factor,
+        gemm_flops_per_second=peak * efficiency * power,
+        head_flops_per_second=wide_peak * wide_efficiency * power,
+        attention_flops_per_second=attention * power,
+        attention_backward_flops_per_second=attention * power * calibration.attention_backward_factor,
         memory_bytes_per_second=gpu.memory_bytes_per_second * calibration.memory_efficiency,
         scale_up_bytes_per_second=scale_up * calibration.scale_up_efficiency * deployment.scale_up_bandwidth_factor,
         scale_out_bytes_per_second=fabric.scale_out_bytes_per_second_per_gpu
@@ -90,6 +106,12 @@ def machine(
         all_to_all_factor=calibration.all_to_all_efficiency,
         scale_up_hop_seconds=calibration.scale_up_hop_seconds * deployment.latency_factor,
         scale_out_hop_seconds=calibration.scale_out_hop_seconds * deployment.latency_factor,
+        scale_out_congestion_fraction=calibration.scale_out_congestion_fraction,
+        tensor_exposed_fraction=(
+            calibration.tensor_exposed_fraction
+            if plan.recipe is Recipe.MEGATRON
+            else calibration.tensor_exposed_fraction_fsdp
+        ),
         domain_size=float(max(domain, 1)),
         quantization_bytes=quantization,
         element_bytes=_ELEMENT_BYTES.get(precision, 2.0),

@@ -93,7 +93,7 @@ def activation_bytes_per_token(
     recomputed = unit * h / norm_split
     if not work.expert_count:
         return dense, dense, recomputed
-    expert_tensor = np.where(cand.expert_parallel > 1, 1.0, t)
+    expert_tensor = cand.expert_tensor_parallel
     routed = unit * (2 * work.experts_per_token * h * expert_tensor + work.ffn_inner_copies * work.routed_width) / t
     router = 2 * BYTES_FP32 * work.expert_count / norm_split
     shared = unit * work.ffn_inner_copies * work.shared_width / t
@@ -149,14 +149,14 @@ class _PerRank:
 def _per_rank(work: Workload, cand: Candidates) -> _PerRank:
     t, x = cand.tensor_parallel, cand.expert_parallel
     replicas = cand.data_parallel * cand.context_parallel
-    expert_divisor = np.where(x > 1, x, t)
+    expert_divisor = x * cand.expert_tensor_parallel
     norms = work.layer_norm_parameters
     return _PerRank(
         dense_layer=(work.dense_layer_parameters - norms) / t + norms,
         moe_layer=(max(work.moe_layer_parameters - norms, 0.0)) / t + (norms if work.expert_count else 0.0),
         experts=work.expert_parameters / expert_divisor,
         # experts are replicated over the ranks that do not split them; never less than one
-        expert_shard=np.where(x > 1, np.maximum(replicas * t / x, 1.0), cand.shard_group_size),
+        expert_shard=np.where(x > 1, np.maximum(replicas * t / expert_divisor, 1.0), cand.shard_group_size),
         shard=cand.shard_group_size,
     )
 
@@ -280,7 +280,7 @@ def _buffer_bytes(
         shapes = work.attention_matrix_count + np.where(stage.dense_layers > 0, work.dense_ffn_count, 0.0)
         scratch = (shapes + root * t * stage.has_head) / t
         scratch = scratch + np.where(
-            has_moe, work.expert_ffn_count / np.where(cand.expert_parallel > 1, 1.0, t) + work.shared_ffn_count / t, 0.0
+            has_moe, work.expert_ffn_count / cand.expert_tensor_parallel + work.shared_ffn_count / t, 0.0
         )
         buffer = buffer + BYTES_16BIT * scratch
     inner = np.where(

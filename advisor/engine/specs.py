@@ -231,6 +231,7 @@ class Layout:
     data_parallel: int
     context_parallel: int = 1
     expert_parallel: int = 1
+    expert_tensor_parallel: int = 1  # ranks that split one expert; 1 beside expert_parallel > 1 unless stated
     virtual_stage_count: int = 1
     micro_batch_size: int = 1
     zero_stage: int = 1
@@ -251,6 +252,7 @@ class LayoutRequest:
     pipeline_parallel: int | None = None
     context_parallel: int | None = None
     expert_parallel: int | None = None
+    expert_tensor_parallel: int | None = None
     virtual_stage_count: int | None = None
     micro_batch_size: int | None = None
     zero_stage: int | None = None

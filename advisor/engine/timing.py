@@ -86,8 +86,10 @@ def dense_layer_costs(
     count = work.attention_matrix_count + ffn_count
     inner = work.ffn_inner_copies * ffn_width
     # inputs and outputs of the GEMMs: hidden state four times, projections and FFN inner width once each
-    moved_split = size * (work.query_width + 2 * work.kv_width + work.value_width + inner)
-    moved_whole = size * 4 * h
+    moved_split = (
+        calibration.gemm_bytes_factor * size * (work.query_width + 2 * work.kv_width + work.value_width + inner)
+    )
+    moved_whole = calibration.gemm_bytes_factor * size * 4 * h
     quantized = machine.quantization_bytes
     split = (
         _gemm(count, machine)
@@ -129,17 +131,20 @@ def expert_costs(work: Workload, machine: Machine, calibration: Calibration) -> 
     memory, size = machine.memory_bytes_per_second, machine.element_bytes
     h, e = float(work.hidden_size), work.experts_per_token
     gemm = _gemm(work.routed_ffn_count, machine) / calibration.moe_gemm_efficiency_factor
-    moved = size * (2 * e * h + work.ffn_inner_copies * work.routed_width * (1 + machine.elementwise_factor))
+    moved = size * (
+        calibration.gemm_bytes_factor * (2 * e * h + work.ffn_inner_copies * work.routed_width)
+        + machine.elementwise_factor * work.ffn_inner_copies * work.routed_width
+    )
     permuted = calibration.moe_permute_factor * size * 4 * e * h
     quantized = machine.quantization_bytes * (e * h + work.routed_width)
     weights = size * work.expert_ffn_count / memory
     passes = 1.0 if work.is_frozen else 2.0
     accumulated = 0.0 if work.is_frozen else 2 * BYTES_FP32 * work.expert_ffn_count / memory
-    forward = ExpertCost(gemm + (moved + permuted + quantized) / memory, weights, calibration.moe_layer_launch_seconds)
+    forward = ExpertCost(gemm + (moved + permuted + quantized) / memory, weights, calibration.layer_launch_seconds)
     backward = ExpertCost(
         passes * gemm + (2 * moved + permuted + passes * quantized) / memory,
         passes * weights + accumulated,
-        2 * calibration.moe_layer_launch_seconds,
+        2 * calibration.layer_launch_seconds,
     )
     return forward, backward
 
@@ -163,30 +168,35 @@ def _links(cand: Candidates, machine: Machine) -> _Links:
 
     def rate(group: FloatArray, stride: FloatArray) -> FloatArray:
         local = collectives.members_per_domain(group, stride, domain)
-        return collectives.group_bytes_per_second(group, local, up, out)
+        domains = group / local
+        congested = out / (1 + machine.scale_out_congestion_fraction * np.log2(domains))
+        return collectives.group_bytes_per_second(group, local, up, congested)
 
     replicas = n * c
     crosses = t * replicas > domain
-    expert_replicas = np.maximum(replicas * t / cand.expert_parallel, 1.0)
+    expert_split = cand.expert_parallel * cand.expert_tensor_parallel
+    expert_replicas = np.maximum(replicas * t / expert_split, 1.0)
     return _Links(
         tensor_rate=rate(t, np.ones_like(t)),
         tensor_hop=machine.scale_up_hop_seconds,
         context_rate=rate(c, t),
         data_rate=rate(replicas, t),
         data_hop=np.where(crosses, machine.scale_out_hop_seconds, machine.scale_up_hop_seconds),
-        expert_data_rate=rate(expert_replicas, cand.expert_parallel),
+        expert_data_rate=rate(expert_replicas, expert_split),
         pipeline_rate=np.where(t * replicas * p <= domain, up, out),
     )
 
 
-def _all_to_all_seconds(work: Workload, cand: Candidates, machine: Machine, tokens: FloatArray) -> FloatArray:
-    """One dispatch or combine of a layer: 2 T e h / t bytes leave each rank, of which some cross domains.
+def _all_to_all_seconds(
+    work: Workload, cand: Candidates, machine: Machine, tokens: FloatArray, calibration: Calibration
+) -> FloatArray:
+    """Exposed time of one dispatch or combine: 2 T e h / t bytes leave each rank, of which some cross domains.
 
     Across domains a token goes once to each domain that holds one of its experts (deduplicated dispatch): with e picks
     among g domains that is g (1 - (1 - 1/g)^e) domains, one of them at home on average 1/g of the time.
     """
     x = cand.expert_parallel
-    local = collectives.members_per_domain(x, np.ones_like(x), machine.domain_size)
+    local = collectives.members_per_domain(x, cand.expert_tensor_parallel, machine.domain_size)
     domains = x / local
     per_pick = BYTES_16BIT * tokens * work.hidden_size / cand.tensor_parallel
     volume = per_pick * work.experts_per_token
@@ -194,9 +204,10 @@ def _all_to_all_seconds(work: Workload, cand: Candidates, machine: Machine, toke
     remote = per_pick * reached * (1 - 1 / domains)
     up = machine.scale_up_bytes_per_second * machine.all_to_all_factor
     out = machine.scale_out_bytes_per_second * machine.all_to_all_factor
-    seconds = volume * (1 - 1 / local) / up + np.where(domains > 1, remote / out, 0.0)
+    inside = calibration.expert_exposed_fraction * volume * (1 - 1 / local) / up
+    across = calibration.expert_exposed_fraction_scale_out * np.where(domains > 1, remote / out, 0.0)
     hop = np.where(domains > 1, machine.scale_out_hop_seconds, machine.scale_up_hop_seconds)
-    return np.where(x > 1, seconds + hop * np.log2(x), 0.0)
+    return np.where(x > 1, inside + across + hop * np.log2(x), 0.0)
 
 
 def step_time(
@@ -244,7 +255,7 @@ def step_time(
     if work.expert_count:
         forward, backward = dense_layer_costs(work, machine, calibration, work.shared_width, work.shared_ffn_count)
         routed_forward, routed_backward = expert_costs(work, machine, calibration)
-        experts_per_rank = work.expert_count / np.where(cand.expert_parallel > 1, cand.expert_parallel, t)
+        experts_per_rank = work.expert_count / (cand.expert_parallel * cand.expert_tensor_parallel)
         moe_forward = forward.seconds(tokens, t, norm_split) + (
             tokens * routed_forward.routed / t + experts_per_rank * routed_forward.weights + routed_forward.fixed
         )
@@ -254,21 +265,27 @@ def step_time(
     else:
         moe_forward = moe_backward = np.zeros_like(tokens)
 
+    # a layer takes at least as long as the host needs to launch it
+    dense_forward = np.maximum(dense_forward, calibration.layer_host_seconds)
+    dense_backward = np.maximum(dense_backward, calibration.layer_host_seconds)
+    moe_forward = np.maximum(moe_forward, calibration.moe_layer_host_seconds)
+    moe_backward = np.maximum(moe_backward, calibration.moe_layer_host_seconds)
+
     # communication of one layer and direction that compute has to wait for
     hidden_bytes = BYTES_16BIT * tokens * work.hidden_size
     shift = collectives.ring_shift_seconds(hidden_bytes, t, links.tensor_rate, links.tensor_hop)
-    tensor = calibration.tensor_exposed_fraction * np.where(t > 1, 4 * shift, 0.0)
+    tensor = machine.tensor_exposed_fraction * np.where(t > 1, 4 * shift, 0.0)
     kv_bytes = BYTES_16BIT * tokens * 2 * work.kv_width / t
     ring = (c - 1) * (kv_bytes / links.context_rate + machine.scale_up_hop_seconds)
     context = np.maximum(ring - calibration.context_overlap_fraction * core, 0.0)
     context_backward = np.maximum(2 * ring - calibration.context_overlap_fraction * FLASH_BACKWARD_FLOPS * core, 0.0)
     exchange = (
-        2 * calibration.expert_exposed_fraction * _all_to_all_seconds(work, cand, machine, tokens)
+        2 * _all_to_all_seconds(work, cand, machine, tokens, calibration)
         if work.expert_count
         else np.zeros_like(tokens)
     )
     # experts that are not split over tensor ranks exchange tokens instead of all-reducing
-    moe_tensor = tensor * np.where(cand.expert_parallel > 1, 0.5, 1.0)
+    moe_tensor = tensor * np.where(cand.expert_tensor_parallel >= t, 1.0, 0.5)
     comm_dense = 2 * tensor + context + context_backward + np.where(is_full, tensor + context, 0.0)
     comm_moe = 2 * (moe_tensor + exchange) + context + context_backward
     comm_moe = comm_moe + np.where(is_full, moe_tensor + exchange + context, 0.0)
@@ -384,7 +401,7 @@ def _sharded_exposed(
     dense = exposed(work.dense_layer_parameters / t, dense_compute)
     if not work.expert_count:
         return dense, dense
-    split = np.where(cand.expert_parallel > 1, cand.expert_parallel, t)
+    split = cand.expert_parallel * cand.expert_tensor_parallel
     return dense, exposed(work.moe_layer_parameters / t + work.expert_parameters / split, moe_compute)
 
 
@@ -405,8 +422,8 @@ def _data_parallel_exposed(
         dense = np.full_like(dense, work.adapter_parameters) / (cand.tensor_parallel * cand.pipeline_parallel)
         experts = np.zeros_like(dense)
     replicas = cand.data_parallel * cand.context_parallel
-    expert_replicas = np.where(
-        cand.expert_parallel > 1, np.maximum(replicas * cand.tensor_parallel / cand.expert_parallel, 1.0), replicas
+    expert_replicas = np.maximum(
+        replicas * cand.tensor_parallel / (cand.expert_parallel * cand.expert_tensor_parallel), 1.0
     )
     bytes_moved = states.gradient_reduce + np.where(cand.zero_stage >= 1, BYTES_16BIT, states.gradient_reduce)
     seconds = collectives.ring_shift_seconds(bytes_moved * dense, replicas, links.data_rate, 2 * links.data_hop)

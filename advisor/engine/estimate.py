@@ -1,0 +1,376 @@
+"""The one composition: Scenario -> Estimate. The scalar answer is the array path with one candidate."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from advisor.engine import flops, parameters, reliability, storage
+from advisor.engine.calibration import Calibration, by_family
+from advisor.engine.candidates import Candidates, from_layout
+from advisor.engine.evaluate import Evaluated, evaluate
+from advisor.engine.fitting import available_bytes, model_state_bytes, smallest_gpu_count_that_fits
+from advisor.engine.layouts import enumerate_layouts, micro_batch_count
+from advisor.engine.machine import Machine, compute_precision, dense_peak, machine
+from advisor.engine.specs import (
+    Assumption,
+    ClusterSpec,
+    Estimate,
+    FlopsEstimate,
+    GpuSpec,
+    Layout,
+    LayoutRequest,
+    MemoryEstimate,
+    ModelSpec,
+    Origin,
+    Problem,
+    Recomputation,
+    Scenario,
+    TimeEstimate,
+    TrainingPlan,
+)
+from advisor.engine.workload import Workload, workload
+
+MEMORY_PARTS = (
+    "weight_bytes",
+    "gradient_bytes",
+    "optimizer_bytes",
+    "activation_bytes",
+    "logits_bytes",
+    "buffer_bytes",
+    "allocated_bytes",
+    "reserved_bytes",
+    "overhead_bytes",
+    "total_bytes",
+)
+
+
+class ScenarioError(ValueError):
+    """The scenario contradicts itself; `problems` say where."""
+
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
+        super().__init__("; ".join(f"{problem.field}: {problem.code}" for problem in problems))
+        self.problems = problems
+
+
+def domain_size(gpu: GpuSpec, gpus_per_server: int) -> int:
+    """GPUs that exchange at the scale-up rate; without such links, those of one server over PCIe."""
+    return max(gpu.scale_up_domain_size if gpu.scale_up_bytes_per_second > 0 else gpus_per_server, 1)
+
+
+def find_problems(model: ModelSpec, plan: TrainingPlan, cluster: ClusterSpec, request: LayoutRequest) -> list[Problem]:
+    """Contradictions between fields, before anything is computed. Every cross-field rule of a scenario lives here."""
+    problems: list[Problem] = []
+    if dense_peak(cluster.gpu, compute_precision(plan)) is None:
+        offered = ", ".join(sorted(p.value for p in cluster.gpu.dense_peak_flops_per_second))
+        problems.append(
+            Problem(
+                field="/training/precision",
+                code="unsupported_precision",
+                params={"gpu": cluster.gpu.name, "precision": plan.precision.value, "offered": offered},
+            )
+        )
+    t, p, c = request.tensor_parallel, request.pipeline_parallel, request.context_parallel
+    product = (t or 1) * (p or 1) * (c or 1)
+    if cluster.gpu_count and cluster.gpu_count % product:
+        problems.append(
+            Problem(
+                field="/layout",
+                code="layout_not_divisible",
+                params={"gpu_count": cluster.gpu_count, "product": product},
+            )
+        )
+    if t and model.head_count % t:
+        problems.append(
+            Problem(
+                field="/layout/tensor_parallel",
+                code="heads_not_divisible",
+                params={"tensor_parallel": t, "head_count": model.head_count},
+            )
+        )
+    if p and p > model.layer_count:
+        problems.append(
+            Problem(
+                field="/layout/pipeline_parallel",
+                code="more_stages_than_layers",
+                params={"pipeline_parallel": p, "layer_count": model.layer_count},
+            )
+        )
+    x = request.expert_parallel
+    if x and x > 1 and (not model.is_moe or model.expert_count % x):
+        problems.append(
+            Problem(
+                field="/layout/expert_parallel",
+                code="experts_not_divisible",
+                params={"expert_parallel": x, "expert_count": model.expert_count},
+            )
+        )
+    return problems
+
+
+def is_fully_stated(request: LayoutRequest) -> bool:
+    return None not in (
+        request.tensor_parallel,
+        request.pipeline_parallel,
+        request.micro_batch_size,
+        request.zero_stage,
+        request.recomputation,
+    ) and (request.context_parallel is not None and request.expert_parallel is not None)
+
+
+def stated_candidate(plan: TrainingPlan, cluster: ClusterSpec, request: LayoutRequest) -> Candidates:
+    """The one candidate of a layout that is stated in full."""
+    t, p, c = request.tensor_parallel or 1, request.pipeline_parallel or 1, request.context_parallel or 1
+    n = cluster.gpu_count // (t * p * c)
+    b = request.micro_batch_size or 1
+    count = micro_batch_count(plan.global_batch_size, np.array([float(n)]), np.array([float(b)]))
+    layout = Layout(
+        tensor_parallel=t,
+        pipeline_parallel=p,
+        data_parallel=n,
+        context_parallel=c,
+        expert_parallel=request.expert_parallel or 1,
+        expert_tensor_parallel=request.expert_tensor_parallel or 1,
+        virtual_stage_count=request.virtual_stage_count or 1,
+        micro_batch_size=b,
+        zero_stage=request.zero_stage if request.zero_stage is not None else 1,
+        recomputation=request.recomputation or Recomputation.NONE,
+        uses_sequence_parallel=request.uses_sequence_parallel is not False and t > 1,
+        shard_group_size=min(request.shard_group_size, n * c) if request.shard_group_size else None,
+    )
+    return from_layout(layout, int(count[0]))
+
+
+def best_index(evaluated: Evaluated, candidates: Candidates, budget_bytes: float) -> int:
+    """Fastest candidate that fits (least step time per sequence), else the one that needs least memory."""
+    fits = evaluated.memory.total_bytes <= budget_bytes
+    if not np.any(fits):
+        return int(np.argmin(evaluated.memory.total_bytes))
+    per_sequence = evaluated.time.step_seconds / candidates.global_batch_size
+    return int(np.argmin(np.where(fits, per_sequence, np.inf)))
+
+
+def estimate(scenario: Scenario, *, calibration: Calibration) -> Estimate:
+    """Memory, step time and training time of a job on a stated cluster; what the layout leaves open is searched.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario contradicts itself (precision the GPU lacks, group sizes that do not divide, no admissible
+        layout). A job that does not fit is no error: `memory.fits` is False and a Problem says what would fit.
+    """
+    model, plan, cluster, request = scenario.model, scenario.plan, scenario.cluster, scenario.layout
+    problems = find_problems(model, plan, cluster, request)
+    if problems:
+        raise ScenarioError(tuple(problems))
+    work = workload(model, plan)
+    if cluster.gpu_count == 0:
+        smallest = smallest_gpu_count_that_fits(
+            model, plan, work, request, cluster.gpu, cluster.gpus_per_server, calibration
+        )
+        if smallest is None:
+            raise ScenarioError((Problem(field="/cluster", code="fits_no_size", params={"gpu": cluster.gpu.name}),))
+        cluster = replace(cluster, gpu_count=smallest)
+        scenario = replace(scenario, cluster=cluster)
+    if is_fully_stated(request):
+        candidates = stated_candidate(plan, cluster, request)
+    else:
+        domain = domain_size(cluster.gpu, cluster.gpus_per_server)
+        candidates = enumerate_layouts(model, plan, request, [cluster.gpu_count], domain)
+    if len(candidates) == 0:
+        raise ScenarioError(
+            (
+                Problem(
+                    field="/layout",
+                    code="no_admissible_layout",
+                    params={"gpu_count": cluster.gpu_count, "global_batch_size": plan.global_batch_size},
+                ),
+            )
+        )
+    rates = machine(cluster.gpu, cluster.gpus_per_server, cluster.fabric, plan, cluster.deployment, calibration)
+    evaluated = evaluate(work, plan, candidates, rates, calibration)
+    index = best_index(evaluated, candidates, available_bytes(cluster.gpu, plan))
+    return assemble(scenario, work, candidates, evaluated, index, rates, calibration)
+
+
+def assemble(
+    scenario: Scenario,
+    work: Workload,
+    candidates: Candidates,
+    evaluated: Evaluated,
+    index: int,
+    rates: Machine,
+    calibration: Calibration,
+) -> Estimate:
+    """Candidate `index` of the arrays as a full Estimate."""
+    model, plan, cluster = scenario.model, scenario.plan, scenario.cluster
+    layout = candidates.layout(index)
+    batch = int(candidates.global_batch_size[index])
+    memory = memory_estimate(evaluated, index, available_bytes(cluster.gpu, plan))
+    recomputation = Recomputation(layout.recomputation)
+    counts = FlopsEstimate(
+        model_flops_per_token=work.model_flops_per_token,
+        hardware_flops_per_token=flops.hardware_flops_per_token(model, plan, recomputation),
+        total_model_flops=None if plan.tokens is None else work.model_flops_per_token * plan.tokens,
+        six_n_d_flops=None if plan.tokens is None else flops.six_n_d_flops(model, plan.tokens),
+    )
+    time = time_estimate(scenario, evaluated, index, batch, counts, rates, calibration)
+    problems: list[Problem] = []
+    if not memory.fits:
+        problems.append(does_not_fit(scenario, work, memory, calibration))
+    if batch != plan.global_batch_size:
+        problems.append(
+            Problem(
+                field="/training/global_batch_size",
+                code="batch_moved",
+                params={"asked": plan.global_batch_size, "used": batch},
+                severity="note",
+            )
+        )
+    return Estimate(
+        scenario=scenario,
+        layout=layout,
+        parameter_count=work.parameter_count,
+        active_parameter_count=parameters.active_parameter_count(model),
+        micro_batch_count=int(candidates.micro_batch_count[index]),
+        global_batch_size=batch,
+        memory=memory,
+        flops=counts,
+        time=time,
+        problems=tuple(problems),
+        assumptions=assumptions(cluster, plan, calibration),
+        evaluated_layout_count=len(candidates),
+    )
+
+
+def memory_estimate(evaluated: Evaluated, index: int, budget_bytes: float) -> MemoryEstimate:
+    memory = evaluated.memory
+    values = {name: float(getattr(memory, name)[index]) for name in MEMORY_PARTS}
+    return MemoryEstimate(
+        **values,
+        available_bytes=budget_bytes,
+        fits=values["total_bytes"] <= budget_bytes,
+        pipeline_stage=int(memory.pipeline_stage[index]),
+    )
+
+
+def error_band_fraction(cluster: ClusterSpec, model: ModelSpec, calibration: Calibration) -> float:
+    """90 % band of the validation residuals of the nearest kind of run: GPU family and dense or MoE, else all."""
+    kind = "moe" if model.is_moe else "dense"
+    return by_family(calibration.error_band_fraction, f"{cluster.gpu.architecture}/{kind}")
+
+
+def checkpoint_stall_seconds(plan: TrainingPlan, work: Workload, gpu_count: float) -> float:
+    """Time that training stands still for one asynchronous checkpoint: the copy to host memory. [s]"""
+    trained = work.adapter_parameters if work.is_frozen else work.parameter_count
+    size = storage.checkpoint_bytes(plan, work.parameter_count, trained)
+    return float(reliability.checkpoint_stall_seconds(size, gpu_count, 1e9, is_asynchronous=True))
+
+
+def time_estimate(
+    scenario: Scenario,
+    evaluated: Evaluated,
+    index: int,
+    batch: int,
+    counts: FlopsEstimate,
+    rates: Machine,
+    calibration: Calibration,
+) -> TimeEstimate:
+    plan, cluster = scenario.plan, scenario.cluster
+    slowdown = 1 / (1 - cluster.deployment.throughput_loss_fraction)
+    step = float(evaluated.time.step_seconds[index]) * slowdown
+    tokens_per_second = batch * plan.sequence_length / step
+    per_gpu = tokens_per_second / cluster.gpu_count
+    achieved = per_gpu * counts.model_flops_per_token
+    rate = reliability.assumed_number(reliability.interruption_rate(cluster.gpu.architecture, cluster.gpu.name))
+    rate *= cluster.deployment.interruption_rate_factor
+    work = workload(scenario.model, plan)
+    stall = checkpoint_stall_seconds(plan, work, cluster.gpu_count)
+    restart = reliability.assumed_number(reliability.DEFAULT_RESTART)
+    goodput = float(reliability.goodput_fraction(cluster.gpu_count, stall, restart, rate))
+    mean_between = 1 / (rate * cluster.gpu_count)
+    step_count = None if plan.tokens is None else math.ceil(plan.tokens / (batch * plan.sequence_length))
+    training = None if step_count is None else step_count * step / goodput
+    band = error_band_fraction(cluster, scenario.model, calibration)
+    return TimeEstimate(
+        step_seconds=step,
+        compute_seconds=float(evaluated.time.compute_seconds[index]) * slowdown,
+        exposed_communication_seconds=float(evaluated.time.exposed_communication_seconds[index]) * slowdown,
+        bubble_seconds=float(evaluated.time.bubble_seconds[index]) * slowdown,
+        optimizer_seconds=float(evaluated.time.optimizer_seconds[index]) * slowdown,
+        tokens_per_second=tokens_per_second,
+        tokens_per_second_per_gpu=per_gpu,
+        model_flops_per_second_per_gpu=achieved,
+        mfu=achieved / rates.dense_peak_flops_per_second,
+        hfu=per_gpu * counts.hardware_flops_per_token / rates.dense_peak_flops_per_second,
+        step_count=step_count,
+        training_seconds=training,
+        training_seconds_low=None if training is None else training * (1 - band),
+        training_seconds_high=None if training is None else training * (1 + band),
+        goodput=goodput,
+        error_band_fraction=band,
+        interruptions_expected=None if training is None else training / mean_between,
+        checkpoint_interval_seconds=float(reliability.young_daly_interval_seconds(stall, mean_between)),
+    )
+
+
+def does_not_fit(scenario: Scenario, work: Workload, memory: MemoryEstimate, calibration: Calibration) -> Problem:
+    """Why the job does not fit, and the smallest cluster of the same GPU on which some layout does."""
+    cluster, plan = scenario.cluster, scenario.plan
+    smallest = smallest_gpu_count_that_fits(
+        scenario.model, plan, work, LayoutRequest(), cluster.gpu, cluster.gpus_per_server, calibration
+    )
+    return Problem(
+        field="/layout" if is_fully_stated(scenario.layout) else "/cluster/gpu_count",
+        code="does_not_fit",
+        params={
+            "needed_bytes": memory.total_bytes,
+            "available_bytes": memory.available_bytes,
+            "model_state_bytes": model_state_bytes(work, plan),
+            "cluster_bytes": float(cluster.gpu_count) * cluster.gpu.memory_bytes,
+            "gpu": cluster.gpu.name,
+            "gpu_count": cluster.gpu_count,
+            "smallest_gpu_count": smallest,
+        },
+    )
+
+
+def assumptions(cluster: ClusterSpec, plan: TrainingPlan, calibration: Calibration) -> tuple[Assumption, ...]:
+    """Constants that decide the answer, with origin and source."""
+    fitted = "calibrated on the published runs listed on the validation page"
+    family = cluster.gpu.architecture
+    has_own = family in calibration.gemm_efficiency
+    return (
+        Assumption(
+            name="gemm_efficiency",
+            value=by_family(calibration.gemm_efficiency, family),
+            unit="",
+            origin=Origin.PUBLISHED_RUN if has_own else Origin.DERIVED,
+            source=fitted if has_own else "no published run on this GPU family: mean of the others",
+        ),
+        Assumption(
+            name="memory_efficiency",
+            value=calibration.memory_efficiency,
+            unit="",
+            origin=Origin.PUBLISHED_RUN,
+            source=fitted,
+        ),
+        Assumption(
+            name="scale_out_efficiency",
+            value=calibration.scale_out_efficiency,
+            unit="",
+            origin=Origin.PUBLISHED_RUN,
+            source=fitted,
+        ),
+        Assumption(
+            name="reserved_factor",
+            value=calibration.reserved_factor[plan.recipe.value],
+            unit="",
+            origin=Origin.MEASURED,
+            source="paired logs of allocated and reserved memory in the public evidence",
+        ),
+        reliability.interruption_rate(family, cluster.gpu.name),
+        reliability.DEFAULT_RESTART,
+    )

@@ -1,0 +1,64 @@
+"""Which cluster sizes hold a job at all: memory alone, without step time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from advisor.engine.calibration import Calibration
+from advisor.engine.evaluate import BLOCK_SIZE
+from advisor.engine.layouts import enumerate_layouts
+from advisor.engine.memory import memory_per_gpu
+from advisor.engine.specs import GpuSpec, LayoutRequest, ModelSpec, TrainingPlan
+from advisor.engine.workload import Workload, state_bytes
+
+LARGEST_SEARCHED_GPU_COUNT = 16_384
+
+
+def available_bytes(gpu: GpuSpec, plan: TrainingPlan) -> float:
+    """What a job may use of one GPU: what the driver shows, less the reserve the user asked for. [B]"""
+    return (gpu.memory_bytes - plan.reserve_bytes) * (1 - plan.memory_headroom_fraction)
+
+
+def model_state_bytes(work: Workload, plan: TrainingPlan) -> float:
+    """Weights, gradients and optimizer states of the whole model, held once. [B]"""
+    states = state_bytes(plan)
+    if work.is_frozen:
+        return 2 * work.parameter_count + 16 * work.adapter_parameters
+    return work.parameter_count * (states.weight + states.gradient + states.optimizer)
+
+
+def server_multiples(gpus_per_server: int, limit: int) -> list[int]:
+    """Cluster sizes to try: parts of one server, then whole servers, about four sizes an octave."""
+    sizes = [size for size in (1, 2, 4) if size < gpus_per_server]
+    servers = 1
+    while servers * gpus_per_server <= limit:
+        sizes.append(servers * gpus_per_server)
+        servers = (
+            servers + 1 if servers < 8 else int(np.ceil(servers * 1.2 / 4) * 4) if servers < 64 else servers * 5 // 4
+        )
+    return sizes
+
+
+def smallest_gpu_count_that_fits(
+    model: ModelSpec,
+    plan: TrainingPlan,
+    work: Workload,
+    request: LayoutRequest,
+    gpu: GpuSpec,
+    gpus_per_server: int,
+    calibration: Calibration,
+    limit: int = LARGEST_SEARCHED_GPU_COUNT,
+) -> int | None:
+    """Smallest cluster of whole servers (or a part of one) on which some layout fits; None within `limit`."""
+    budget = available_bytes(gpu, plan)
+    domain = gpu.scale_up_domain_size if gpu.scale_up_bytes_per_second else gpus_per_server
+    floor = model_state_bytes(work, plan) / budget if plan.offload == "none" and not work.is_frozen else 0
+    for size in server_multiples(gpus_per_server, limit):
+        if size < floor:
+            continue
+        candidates = enumerate_layouts(model, plan, request, [size], max(domain, 1))
+        for start in range(0, len(candidates), BLOCK_SIZE):
+            block = candidates.take(slice(start, start + BLOCK_SIZE))
+            if np.any(memory_per_gpu(work, plan, block, calibration).total_bytes <= budget):
+                return size
+    return None

@@ -9,6 +9,8 @@ import django_filters as filters
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db.models import F, Model, Q, QuerySet
 from django.utils.translation import gettext_lazy as _
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema_field
 
 from catalog import models
 
@@ -21,19 +23,22 @@ def text(label: Any, field_name: str | None = None) -> filters.CharFilter:
     return filters.CharFilter(field_name=field_name, lookup_expr="iexact", max_length=TEXT_LIMIT, label=label)
 
 
-def claim(label: Any) -> filters.TypedChoiceFilter:
+@extend_schema_field(OpenApiTypes.BOOL)
+class Claim(filters.TypedChoiceFilter):  # type: ignore[misc]  # the package has no types
     """`true` or `false`; anything else is an error, not silence."""
-    return filters.TypedChoiceFilter(
-        choices=(("true", _("yes")), ("false", _("no"))), coerce=lambda raw: raw == "true", label=label
-    )
+
+    def __init__(self, **options: Any) -> None:
+        choices = (("true", _("yes")), ("false", _("no")))
+        super().__init__(choices=choices, coerce=lambda raw: raw == "true", **options)
 
 
-def at_least(field_name: str) -> filters.NumberFilter:
-    return filters.NumberFilter(
-        field_name=field_name,
-        lookup_expr="gte",
-        validators=[MinValueValidator(Decimal(0)), MaxValueValidator(Decimal(LARGEST_NUMBER))],
-    )
+@extend_schema_field({"type": "number", "minimum": 0, "maximum": LARGEST_NUMBER})
+class AtLeast(filters.NumberFilter):  # type: ignore[misc]  # the package has no types
+    """Published, and not below the number given."""
+
+    def __init__(self, field_name: str) -> None:
+        bounds = [MinValueValidator(Decimal(0)), MaxValueValidator(Decimal(LARGEST_NUMBER))]
+        super().__init__(field_name=field_name, lookup_expr="gte", validators=bounds)
 
 
 class NullsLastOrdering(filters.OrderingFilter):  # type: ignore[misc]  # the package has no types
@@ -83,10 +88,10 @@ class GpuFilter(PartFilter):
     form_factor = text(_("form factor"))
     memory_type = text(_("memory type"))
     status = text(_("status"))
-    is_sizeable = claim(_("can be sized"))
-    min_memory_bytes = at_least("memory_bytes")
-    min_memory_bytes_per_second = at_least("memory_bytes_per_second")
-    min_bf16_dense_flops_per_second = at_least("bf16_dense_flops_per_second")
+    is_sizeable = Claim(label=_("can be sized"))
+    min_memory_bytes = AtLeast("memory_bytes")
+    min_memory_bytes_per_second = AtLeast("memory_bytes_per_second")
+    min_bf16_dense_flops_per_second = AtLeast("bf16_dense_flops_per_second")
     ordering = ordering(
         "architecture",
         "form_factor",
@@ -114,8 +119,8 @@ class ServerFilter(PartFilter):
     gpu_form_factor = text(_("GPU form factor"))
     memory_type = text(_("memory type"))
     cooling = text(_("cooling"))
-    is_orderable = claim(_("orderable"))
-    min_gpu_slot_count = at_least("gpu_slot_count")
+    is_orderable = Claim(label=_("orderable"))
+    min_gpu_slot_count = AtLeast("gpu_slot_count")
     ordering = ordering(
         "gpu_form_factor",
         "gpu_slot_count",
@@ -142,8 +147,8 @@ class CpuFilter(PartFilter):
     cpu_family_code = text(_("family code"))
     socket = text(_("socket"))
     memory_type = text(_("memory type"))
-    min_core_count = at_least("core_count")
-    min_pcie_lanes = at_least("pcie_lanes")
+    min_core_count = AtLeast("core_count")
+    min_pcie_lanes = AtLeast("pcie_lanes")
     ordering = ordering(
         "family",
         "socket",
@@ -167,7 +172,7 @@ class MemoryModuleFilter(PartFilter):
     selects = ("vendor", "memory_type")
 
     memory_type = text(_("memory type"))
-    min_capacity_bytes = at_least("capacity_bytes")
+    min_capacity_bytes = AtLeast("capacity_bytes")
     ordering = ordering(
         "memory_type", "capacity_bytes", "memory_transfers_per_second", "bytes_per_second", "typical_price_usd"
     )
@@ -181,8 +186,8 @@ class SsdFilter(PartFilter):
     selects = ("vendor", "form_factor")
 
     form_factor = text(_("form factor"))
-    min_capacity_bytes = at_least("capacity_bytes")
-    min_pcie_generation = at_least("pcie_generation")
+    min_capacity_bytes = AtLeast("capacity_bytes")
+    min_pcie_generation = AtLeast("pcie_generation")
     ordering = ordering(
         "capacity_bytes",
         "pcie_generation",
@@ -202,8 +207,8 @@ class StorageSystemFilter(PartFilter):
     selects = ("vendor", "kind")
 
     kind = text(_("kind"))
-    min_read_bytes_per_second = at_least("read_bytes_per_second")
-    min_capacity_bytes = at_least("capacity_bytes")
+    min_read_bytes_per_second = AtLeast("read_bytes_per_second")
+    min_capacity_bytes = AtLeast("capacity_bytes")
     ordering = ordering(
         "kind", "unit", "read_bytes_per_second", "write_bytes_per_second", "capacity_bytes", "power_watts"
     )
@@ -218,7 +223,7 @@ class NicFilter(PartFilter):
 
     protocol = text(_("protocol"))
     ib_generation = text(_("InfiniBand generation"))
-    min_port_bytes_per_second = at_least("port_bytes_per_second")
+    min_port_bytes_per_second = AtLeast("port_bytes_per_second")
     ordering = ordering(
         "protocol",
         "port_count",
@@ -239,8 +244,8 @@ class SwitchFilter(PartFilter):
 
     protocol = text(_("protocol"))
     ib_generation = text(_("InfiniBand generation"))
-    min_port_count = at_least("port_count")
-    min_port_bytes_per_second = at_least("port_bytes_per_second")
+    min_port_count = AtLeast("port_count")
+    min_port_bytes_per_second = AtLeast("port_bytes_per_second")
     ordering = ordering(
         "protocol",
         "port_count",
@@ -262,7 +267,7 @@ class CableFilter(PartFilter):
     kind = text(_("kind"))
     protocol = text(_("protocol"))
     ib_generation = text(_("InfiniBand generation"))
-    min_reach_metres = at_least("reach_metres")
+    min_reach_metres = AtLeast("reach_metres")
     ordering = ordering("kind", "protocol", "link_bytes_per_second", "link_count", "reach_metres", "power_watts")
 
     class Meta:
@@ -275,7 +280,7 @@ class RackFilter(PartFilter):
 
     kind = text(_("kind"))
     cooling = text(_("cooling"))
-    min_usable_watts = at_least("usable_watts")
+    min_usable_watts = AtLeast("usable_watts")
     ordering = ordering("kind", "rack_units", "cooling", "usable_watts", "feed_count", "continuous_circuit_watts")
 
     class Meta:
@@ -347,13 +352,8 @@ class ModelArchitectureFilter(PartFilter):
     family = text(_("family"))
     kind = text(_("kind"))
     attention_kind = text(_("attention"))
-    is_moe = filters.TypedChoiceFilter(
-        method="has_experts",
-        choices=(("true", _("yes")), ("false", _("no"))),
-        coerce=lambda raw: raw == "true",
-        label=_("mixture of experts"),
-    )
-    min_computed_parameter_count = at_least("computed_parameter_count")
+    is_moe = Claim(method="has_experts", label=_("mixture of experts"))
+    min_computed_parameter_count = AtLeast("computed_parameter_count")
     ordering = ordering(
         "family",
         "kind",

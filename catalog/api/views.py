@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
 from rest_framework.generics import ListAPIView, RetrieveAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -96,17 +96,25 @@ def refuse_unknown_parameters(request: Request, *, allowed: set[str]) -> None:
         raise Unprocessable([{"pointer": f"/{name}", "code": "unknown_field", "detail": detail} for name in unknown])
 
 
+LANGUAGE = OpenApiParameter("lang", str, enum=["zh-Hans", "en"], description="Language of names and messages.")
+
+
 def part_views(model: type[Part]) -> tuple[type[PartList], type[PartDetail]]:
     """List and detail of one kind as classes of their own, so that each has its name in the API's document."""
-    words = {"summary": str(model._meta.verbose_name_plural)}
-    name = model.__name__
-    operation = model.kind_code.replace("-", "_")
-    list_view = type(f"{name}List", (PartList,), {"model": model, "filterset_class": FILTERS[model]})
-    detail_view = type(f"{name}Detail", (PartDetail,), {"model": model})
-    tags = ["catalogue"]
+    name, code = model.__name__, model.kind_code
+    operation = code.replace("-", "_")
+    listed = type(f"{name}List", (PartList,), {"model": model, "filterset_class": FILTERS[model]})
+    detailed = type(f"{name}Detail", (PartDetail,), {"model": model})
+    described = {"tags": ["catalogue"], "parameters": [LANGUAGE]}
+    list_words = f"Active rows of the catalogue's {code.replace('-', ' ')}; figures in base units, null: not published."
+    detail_words = f"One row of the catalogue's {code.replace('-', ' ')}, retired or not."
     return (
-        extend_schema(tags=tags, operation_id=f"{operation}_list", description=words["summary"])(list_view),
-        extend_schema(tags=tags, operation_id=f"{operation}_retrieve", description=words["summary"])(detail_view),
+        extend_schema_view(
+            get=extend_schema(operation_id=f"{operation}_list", description=list_words, **described)  # type: ignore[arg-type]
+        )(listed),
+        extend_schema_view(
+            get=extend_schema(operation_id=f"{operation}_retrieve", description=detail_words, **described)  # type: ignore[arg-type]
+        )(detailed),
     )
 
 

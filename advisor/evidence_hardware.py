@@ -50,6 +50,8 @@ DEFAULT_PORT_GBIT_BY_ARCHITECTURE = {
     "Da Vinci": 200.0,
 }
 SMALLEST_TRAINING_PORT_GBIT = 100.0  # slower ports serve management and storage
+# Memory bandwidth where the catalogue has none, GB/s: as reported for the 910B's HBM2e, unverified.
+REPORTED_BANDWIDTH_GB_S = {"huawei-ascend-910b3-64gb": 1600.0, "huawei-ascend-910b4-32gb": 800.0}
 UNKNOWN_CARD_STAND_IN = "nvidia-a100-sxm4-80gb"  # speed figures of a card known by its memory size alone
 
 
@@ -228,6 +230,9 @@ def gpu_by_label(label: str) -> tuple[GpuSpec, str] | None:
     if alias["override_bf16_dense_tflops"]:
         peak = number(alias["override_bf16_dense_tflops"]) * TERA
         gpu = replace(gpu, dense_peak_flops_per_second={Precision.BF16: peak, Precision.FP16: peak})
+    if not gpu.memory_bytes_per_second and gpu.sku in REPORTED_BANDWIDTH_GB_S:
+        gpu = replace(gpu, memory_bytes_per_second=REPORTED_BANDWIDTH_GB_S[gpu.sku] * GIGA)
+        note = "gpu: memory bandwidth as reported, not in the catalogue"
     if "DGX-2" in label:
         gpu = replace(gpu, scale_up_domain_size=16)
     return gpu, note

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -9,6 +10,9 @@ from advisor.engine.parameters import parameter_count
 from advisor.engine.shapes import model_from_parameter_count
 from advisor.engine.specs import ModelSpec
 from advisor.evidence_hardware import number, preset_models, whole
+
+USUAL_HEAD_SIZE = 128
+SMALLEST_HEAD_SIZE = 32
 
 
 def _mla_sizes(row: Mapping[str, str]) -> ModelSpec | None:
@@ -28,6 +32,16 @@ def _interval(row: Mapping[str, str], layer_count: int) -> tuple[int, int]:
     return dense, 1
 
 
+def usual_head_count(hidden: int, tensor_parallel: int) -> int:
+    """Heads near 128 wide that divide the hidden size, and that the tensor-parallel size divides."""
+    counts = [
+        count
+        for count in range(tensor_parallel, hidden + 1, tensor_parallel)
+        if hidden % count == 0 and hidden // count >= SMALLEST_HEAD_SIZE
+    ]
+    return min(counts, key=lambda count: abs(math.log(hidden / count / USUAL_HEAD_SIZE)), default=tensor_parallel)
+
+
 def _model_from_columns(row: Mapping[str, str], notes: list[str]) -> ModelSpec:
     layer_count, hidden = whole(row["n_layers"]) or 0, whole(row["hidden"]) or 0
     words = f"{row.get('kind', '')} {row.get('attention_kind', '')} {row.get('notes', '')}".lower()
@@ -35,8 +49,8 @@ def _model_from_columns(row: Mapping[str, str], notes: list[str]) -> ModelSpec:
     if is_hybrid:
         layer_count = round(layer_count / 2)
         notes.append("model: hybrid, two of its layers (mixer, FFN) taken as one attention layer with its FFN")
-    head_size = whole(row["head_size"]) or 128
-    head_count = whole(row["n_heads"]) or max(1, round(hidden / head_size))
+    head_count = whole(row["n_heads"]) or usual_head_count(hidden, whole(row["tp"]) or 1)
+    head_size = whole(row["head_size"]) or max(1, hidden // head_count)
     kv_head_count = whole(row["n_kv_heads"]) or head_count
     gated = row["gated_ffn"] != "n"
     expert_count = whole(row["n_experts"]) or 0

@@ -188,6 +188,9 @@ def _expert_parallel(row: Mapping[str, str], model: ModelSpec, notes: list[str])
     if not model.is_moe:
         return 1
     stated = whole(row["ep"])
+    if stated and model.expert_count % stated:
+        notes.append(f"expert parallel: the stated {stated} does not divide the inferred experts, the best taken")
+        return None
     if not stated:
         notes.append("expert parallel: not stated, the best taken")
     return stated

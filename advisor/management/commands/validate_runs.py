@@ -1,0 +1,129 @@
+"""Predict each published run and print how far off the engine is."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from advisor.calibration_data import current_calibration
+from advisor.cross_validation import calibrations_without_each_source
+from advisor.evidence import RUNS_CSV, read_runs
+from advisor.evidence_scoring import RunPrediction, predict_runs
+from advisor.evidence_summary import run_report
+
+
+def row_answer(prediction: RunPrediction) -> dict[str, object]:
+    """One row of the JSON output."""
+    scored, row = prediction.scored, prediction.row
+    layout = prediction.estimate.layout if prediction.estimate else None
+    return {
+        "id": scored.id,
+        "predicted_tokens_per_second_per_gpu": scored.predicted,
+        "published_tokens_per_second_per_gpu": scored.published,
+        "relative_error": scored.error,
+        "skipped": scored.skipped,
+        "group": row.group,
+        "gpu": scored.gpu,
+        "gpu_count": row.scenario.cluster.gpu_count if row.scenario else None,
+        "model": row.scenario.model.name if row.scenario else None,
+        "model_kind": scored.model_kind,
+        "precision": scored.precision,
+        "full_layout": scored.is_full_layout,
+        "unmodelled": scored.unmodelled or None,
+        "layout": _layout_answer(layout) if layout else None,
+        "completed": list(row.completed),
+    }
+
+
+def _layout_answer(layout: Any) -> dict[str, object]:
+    return {
+        "tensor_parallel": layout.tensor_parallel,
+        "pipeline_parallel": layout.pipeline_parallel,
+        "data_parallel": layout.data_parallel,
+        "context_parallel": layout.context_parallel,
+        "expert_parallel": layout.expert_parallel,
+        "virtual_stage_count": layout.virtual_stage_count,
+        "micro_batch_size": layout.micro_batch_size,
+        "zero_stage": layout.zero_stage,
+        "recomputation": layout.recomputation.value,
+    }
+
+
+def percent(value: object) -> str:
+    """A fraction as a percentage, or a dash."""
+    return f"{100 * value:+.1f} %" if isinstance(value, float) else "-"
+
+
+class Command(BaseCommand):
+    """validate_runs [CSV] [--json] [--cross-validate]"""
+
+    help = "Predict each published training run and print the error."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("csv", nargs="?", default=str(RUNS_CSV), help="rows of the schema of runs-public.csv")
+        parser.add_argument("--json", action="store_true", help="print rows and summary as JSON")
+        parser.add_argument(
+            "--cross-validate", action="store_true", help="predict each source with constants that never saw it"
+        )
+
+    def handle(self, *args: object, **options: Any) -> None:
+        path = Path(options["csv"])
+        if not path.is_file():
+            raise CommandError(f"There is no file {path}.")
+        rows = read_runs(path)
+        calibration = current_calibration()
+        by_source: Mapping[str, Any] = {}
+        if options["cross_validate"]:
+            by_source = calibrations_without_each_source(read_runs(RUNS_CSV))
+        predictions = predict_runs(rows, lambda row: by_source.get(row.source, calibration))
+        report = run_report([prediction.scored for prediction in predictions])
+        if options["json"]:
+            answer = {"rows": [row_answer(prediction) for prediction in predictions], **report}
+            self.stdout.write(json.dumps(answer, ensure_ascii=False, allow_nan=False))
+            return
+        self.print_rows(predictions)
+        self.print_summary(report)
+
+    def print_rows(self, predictions: list[RunPrediction]) -> None:
+        """Predicted and published tokens/s per GPU of every row."""
+        self.stdout.write(f"{'id':<24}{'predicted':>12}{'published':>12}{'error':>10}  note")
+        for prediction in predictions:
+            scored = prediction.scored
+            predicted = f"{scored.predicted:.1f}" if scored.predicted is not None else "-"
+            published = f"{scored.published:.1f}" if scored.published is not None else "-"
+            note = f"skipped: {scored.skipped}" if scored.skipped else scored.unmodelled
+            self.stdout.write(f"{scored.id:<24}{predicted:>12}{published:>12}{percent(scored.error):>10}  {note}")
+
+    def print_summary(self, report: Mapping[str, Any]) -> None:
+        """Headline, floor, slices, and the rows with a cause that the columns do not carry."""
+        for title, name in (("Full layout", "summary"), ("All rows", "summary_all_rows")):
+            summary = report[name]
+            self.stdout.write("")
+            self.stdout.write(
+                f"{title}: {summary['count']} rows of {summary['group_count']} groups, {summary['skipped']} skipped; "
+                f"median over groups {percent(summary['median_absolute_error'])}, "
+                f"over rows {percent(summary['row_median_absolute_error'])}, "
+                f"90th percentile {percent(summary['p90_absolute_error'])}, bias {percent(summary['bias'])}"
+            )
+            self.stdout.write(
+                f"  floor: {summary['floor_pair_count']} pairs of rows share every column and differ by "
+                f"{percent(summary['floor_median'])} (median), {percent(summary['floor_p90'])} (90th percentile)"
+            )
+            for slice_name in ("by_generation", "by_gpu", "by_model_kind", "by_precision", "by_source"):
+                self.stdout.write(f"  {slice_name}")
+                for key, part in summary[slice_name].items():
+                    self.stdout.write(
+                        f"    {key:<40}{part['count']:>5} rows {part['source_count']:>3} sources  "
+                        f"median {percent(part['median_absolute_error']):>9}  "
+                        f"p90 {percent(part['p90_absolute_error']):>9}  bias {percent(part['bias']):>9}"
+                        f"{'' if part['is_judged'] else '  (few)'}"
+                    )
+        self.stdout.write("")
+        self.stdout.write("Outside what the columns can say:")
+        for entry in report["unmodelled"]:
+            self.stdout.write(f"  {entry['id']:<24}{percent(entry['relative_error']):>10}  {entry['cause']}")

@@ -15,6 +15,8 @@ from typing import Any
 from django.utils.functional import Promise
 
 from catalog.money import format_amount, minor_unit
+from quotes.appendix import Appendix, appendix_of
+from quotes.pricing import is_monthly
 from quotes.snapshot import Snapshot
 from quotes.wording import GROUP_LABELS, unit_label
 
@@ -34,13 +36,17 @@ class Row:
     specification: Text = field(default_factory=dict)
     quantity: str = ""
     unit: Promise | str = ""
-    period_count: int = 1
+    periods: str = ""
     unit_price: str = ""
     discount: str = ""
     tax_rate: str = ""
     net: str = ""
     is_indicative: bool = False
     is_missing: bool = False
+
+    @property
+    def has_specification(self) -> bool:
+        return any(self.specification.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +85,6 @@ class Paper:
     tax_rows: tuple[TaxRow, ...]
     tax: str
     gross: str
-    words: Text
     monthly_net: str
     monthly_gross: str
     deposit: str
@@ -91,9 +96,24 @@ class Paper:
     customer_note: str
     terms: dict[str, Any] | None
     price_book: dict[str, Any]
-    sizing_by_language: tuple[tuple[str, dict[str, Any]], ...]
+    appendices: tuple[tuple[str, Appendix], ...]
     longest_lead_days: int | None
     document_id: str
+    seller_name: str
+    words_zh: str
+    words_en: str
+    terms_by_language: tuple[tuple[str, list[str]], ...]
+    price_book_text: Text
+
+    @property
+    def label_span(self) -> int:
+        """Columns before the net amount."""
+        return self.column_count - 1
+
+    @property
+    def included_span(self) -> int:
+        """Columns after the unit."""
+        return self.column_count - 4
 
 
 def paper_of(snapshot: Snapshot) -> Paper:
@@ -120,7 +140,10 @@ def paper_of(snapshot: Snapshot) -> Paper:
         basis=snapshot["basis"],
         term_months=snapshot["term_months"],
         rows=tuple(_grouped_rows(counted, snapshot["groups"], currency)),
-        options=tuple(_row(line, currency) for line in lines if line["is_optional"]),
+        options=tuple(
+            _row(line, currency, index)
+            for index, line in enumerate((line for line in lines if line["is_optional"]), start=1)
+        ),
         has_periods=has_periods,
         has_discounts=has_discounts,
         has_indicative=any(line["is_indicative"] and not line["is_included"] for line in lines),
@@ -135,7 +158,6 @@ def paper_of(snapshot: Snapshot) -> Paper:
         ),
         tax=_amount(totals["tax"]),
         gross=_amount(totals["gross"]),
-        words=snapshot["words"],
         monthly_net=_amount(snapshot["monthly_net"]),
         monthly_gross=_amount(snapshot["monthly_gross"]),
         deposit=_amount(snapshot["deposit"]),
@@ -147,12 +169,30 @@ def paper_of(snapshot: Snapshot) -> Paper:
         customer_note=snapshot["customer_note"],
         terms=snapshot["terms"],
         price_book=snapshot["price_book"],
-        sizing_by_language=tuple(
-            (DJANGO_LANGUAGES[language], by_language[language]) for language in languages if language in by_language
-        ),
+        appendices=tuple(_appendices(languages, by_language)),
         longest_lead_days=max((line["lead_time_days"] or 0 for line in counted), default=0) or None,
         document_id=snapshot["number"] or "DRAFT",
+        seller_name=snapshot["seller"]["name"][languages[0]] if snapshot["seller"] else "",
+        words_zh=snapshot["words"].get("zh-Hans", "") if "zh-Hans" in languages else "",
+        # a foreign currency has no 大写: its English words stand in every language
+        words_en=snapshot["words"]["en"] if "en" in languages or "zh-Hans" not in snapshot["words"] else "",
+        terms_by_language=tuple(
+            (language, snapshot["terms"]["paragraphs"][language]) for language in languages if snapshot["terms"]
+        ),
+        price_book_text={
+            language: f"{book['name']} ({book['code']}), {book['as_of']}"
+            for language, book in snapshot["price_book"].items()
+        },
     )
+
+
+def _appendices(
+    languages: tuple[str, ...], by_language: Mapping[str, Mapping[str, Any]]
+) -> Iterator[tuple[str, Appendix]]:
+    for language in languages:
+        appendix = appendix_of(by_language.get(language, {}))
+        if appendix is not None:
+            yield DJANGO_LANGUAGES[language], appendix
 
 
 def _grouped_rows(lines: list[dict[str, Any]], groups: list[dict[str, Any]], currency: str) -> Iterator[Row]:
@@ -166,6 +206,7 @@ def _grouped_rows(lines: list[dict[str, Any]], groups: list[dict[str, Any]], cur
             parent = line["group"]
         elif parent:
             home[line["position"]] = parent
+    index = 0
     for group in present:
         members = [line for line in lines if home[line["position"]] == group]
         if not members:
@@ -173,23 +214,24 @@ def _grouped_rows(lines: list[dict[str, Any]], groups: list[dict[str, Any]], cur
         if len(present) > 1:
             yield Row(kind="group", label=GROUP_LABELS[group])
         for line in members:
-            yield _row(line, currency)
+            index += not line["is_included"]
+            yield _row(line, currency, index)
         priced = [line for line in members if line["net"]]
         if len(present) > 1 and len(priced) > 1 and group in subtotals:
             yield Row(kind="subtotal", label=GROUP_LABELS[group], net=subtotals[group])
 
 
-def _row(line: dict[str, Any], currency: str) -> Row:
+def _row(line: dict[str, Any], currency: str, index: int) -> Row:
     is_included = line["is_included"]
     return Row(
         kind="included" if is_included else "line",
-        position=line["position"],
+        position=index,
         sku=line["sku"],
         name=line["name"],
         specification=line["specification"],
         quantity=_quantity(line["quantity"]),
         unit=unit_label("each" if line["unit"] == "server_month" else line["unit"], line["kind"]),
-        period_count=line["period_count"],
+        periods=str(line["period_count"]) if is_monthly(line["unit"]) else "",
         unit_price=_unit_price(line["unit_price"], currency),
         discount=_percent(line["discount_fraction"]) if Decimal(line["discount_fraction"]) else "",
         tax_rate="" if is_included else _percent(line["tax_rate"]),

@@ -6,6 +6,7 @@ fonts and stylesheets and nothing else: no network, no file outside `static/`.
 
 from __future__ import annotations
 
+import logging
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,8 +54,9 @@ def render_html(snapshot: Snapshot) -> str:
     """The document's HTML, in the quote's language whatever the language of who asks."""
     paper = paper_of(snapshot)
     with translation.override(paper.django_languages[0]):
-        context = {field: getattr(paper, field) for field in paper.__dataclass_fields__}
-        return render_to_string("quotes/pdf/quote.html", context | {"snapshot": snapshot})
+        return render_to_string(
+            "quotes/pdf/quote.html", {"paper": paper, "languages": paper.languages, "snapshot": snapshot}
+        )
 
 
 def _weasyprint() -> Any:
@@ -64,6 +66,9 @@ def _weasyprint() -> Any:
     except OSError as error:
         message = _("PDFs need system libraries that are not installed. As root: %(line)s") % {"line": APT_LINE}
         raise PdfUnavailableError(message) from error
+    # it reports every step and every rule it does not know; what matters raises
+    logging.getLogger("weasyprint").setLevel(logging.ERROR)
+    logging.getLogger("weasyprint.progress").setLevel(logging.ERROR)
     return weasyprint
 
 

@@ -15,8 +15,9 @@ from django.template import Context
 from django.utils import translation
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from django.utils.translation import pgettext
+from django.utils.translation import gettext, pgettext, pgettext_lazy
 
+from advisor.figures import format_count, format_significant
 from quotes.paper import DJANGO_LANGUAGES
 
 register = template.Library()
@@ -77,3 +78,30 @@ def _day(value: date, language: str) -> str:
     if language == "zh-Hans":
         return f"{value.year}年{value.month}月{value.day}日"
     return f"{value.day}\u00a0{_MONTHS[value.month - 1]}\u00a0{value.year}"
+
+
+SEVERITIES = {
+    "blocks": pgettext_lazy("severity", "Blocks"),
+    "check": pgettext_lazy("severity", "Check before order"),
+    "note": pgettext_lazy("severity", "Note"),
+}
+
+
+@register.simple_tag
+def severity(code: str) -> Any:
+    return SEVERITIES.get(code, code)
+
+
+@register.simple_tag
+def assumption_value(row: Mapping[str, Any]) -> str:
+    """Value and unit of an assumption; a number with three digits, a count as it is."""
+    value, unit = row.get("value"), str(row.get("unit") or "")
+    if value is None:
+        shown = "—"
+    elif isinstance(value, bool):
+        shown = gettext("yes") if value else gettext("no")
+    elif isinstance(value, int | float):
+        shown = format_count(value) if float(value).is_integer() and abs(value) < 1e9 else format_significant(value)
+    else:
+        shown = str(value)
+    return f"{shown}\u00a0{unit}" if unit and unit != "1" else shown

@@ -170,8 +170,38 @@ def _type_schema(hint: Any, found: dict[str, Schema]) -> Schema:
     raise TypeError(f"{hint!r} has no place in an answer that is plain JSON.")
 
 
+PROBLEM_STATUSES: dict[int, str] = {
+    400: "Not JSON",
+    401: "No valid token",
+    403: "The token does not allow this",
+    404: "Nothing at this address",
+    405: "Another method is needed",
+    406: "Only JSON is served",
+    413: "Over 64 KiB",
+    415: "The body is not sent as application/json",
+    422: "Well formed, but some values cannot be used",
+    429: "Too many requests from this address; Retry-After says when to come back",
+    500: "Our fault; the request id finds it in our log",
+    503: "Busy; Retry-After says when to come back",
+}
+_OF_EVERY_OPERATION = (405, 406, 422, 429, 500, 503)
+_OF_BODIES = (400, 413, 415)
+_OF_STAFF = (401, 403)
+PROBLEM_MEDIA_TYPE = "application/problem+json"
+
+
 def add_components(result: Schema, generator: Any, request: Any, public: bool) -> Schema:
-    """Hook of the OpenAPI document: our components beside those of the serializers."""
+    """Hook of the OpenAPI document: our components, and on every operation the errors that it can answer with."""
     schemas = result.setdefault("components", {}).setdefault("schemas", {})
     schemas.update({name: schema for name, schema in components().items() if name not in schemas})
+    content = {PROBLEM_MEDIA_TYPE: {"schema": reference("Problem")}}
+    for path, operations in result["paths"].items():
+        for operation in operations.values():
+            statuses = [*_OF_EVERY_OPERATION]
+            statuses += _OF_BODIES if "requestBody" in operation else ()
+            statuses += (404,) if "{" in path else ()
+            statuses += _OF_STAFF if operation.get("security") else ()
+            for status in sorted(statuses):
+                answer = {"description": PROBLEM_STATUSES[status], "content": content}
+                operation["responses"].setdefault(str(status), answer)
     return result

@@ -34,27 +34,9 @@ from advisor.inputs import (
 )
 from advisor.services import scenario_estimate, scenario_search
 from catalog.services import current_revision
-from config.api_errors import MEDIA_TYPE, Unprocessable
+from config.api_errors import Unprocessable
 
 CACHE_SECONDS = 300
-PROBLEM_STATUSES = {
-    400: "Not JSON",
-    405: "Another method is needed",
-    406: "Only JSON is served",
-    413: "Over 64 KiB",
-    415: "The body is not sent as application/json",
-    422: "Well formed, but some values cannot be used",
-    429: "Too many requests from this address; Retry-After says when to come back",
-    500: "Our fault; the request id finds it in our log",
-    503: "Busy; Retry-After says when to come back",
-}
-
-
-def problem_responses(*statuses: int) -> dict[Any, OpenApiResponse]:
-    return {
-        (status, MEDIA_TYPE): OpenApiResponse(reference("Problem"), description=PROBLEM_STATUSES[status])
-        for status in statuses
-    }
 
 
 class EstimateView(APIView):
@@ -64,7 +46,7 @@ class EstimateView(APIView):
         operation_id="estimate",
         summary="One job on one stated cluster: memory, step time, training days",
         request={"application/json": reference("EstimateRequest")},
-        responses={200: reference("EstimateAnswer"), **problem_responses(400, 405, 406, 413, 415, 422, 429, 500, 503)},
+        responses={200: reference("EstimateAnswer")},
         examples=[
             OpenApiExample("Pretraining 70B on 512 GPUs", value=ESTIMATE_EXAMPLE, request_only=True),
             OpenApiExample("QLoRA on one server", value=FINE_TUNING_EXAMPLE, request_only=True),
@@ -84,10 +66,7 @@ class RecommendationView(APIView):
         operation_id="recommend",
         summary="Which cluster to take for a job, a deadline and a budget",
         request={"application/json": reference("RecommendationRequest")},
-        responses={
-            200: reference("RecommendationAnswer"),
-            **problem_responses(400, 405, 406, 413, 415, 422, 429, 500, 503),
-        },
+        responses={200: reference("RecommendationAnswer")},
         examples=[OpenApiExample("70B in 30 days", value=RECOMMENDATION_EXAMPLE, request_only=True)],
         tags=["sizing"],
     )
@@ -107,7 +86,6 @@ class RecommendationView(APIView):
         responses={
             200: reference("RecommendationAnswer"),
             304: OpenApiResponse(description="Unchanged since the ETag in If-None-Match."),
-            **problem_responses(405, 406, 422, 429, 500, 503),
         },
         tags=["sizing"],
     )

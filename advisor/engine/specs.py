@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -277,7 +278,7 @@ class Problem:
 
     field: str  # JSON pointer
     code: str
-    params: dict[str, float | int | str | None] = field(default_factory=dict)
+    params: dict[str, float | int | str | None] = dataclasses.field(default_factory=dict)
     severity: str = "blocks"  # blocks | check | note
 
 
@@ -361,6 +362,8 @@ class Estimate:
 class Target:
     deadline_seconds: float | None = None
     max_gpu_count: int = 4096
+    gpu_count: int | None = None  # exactly this many
+    max_cost: float | None = None  # in the currency of the options' cost_per_gpu_hour
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

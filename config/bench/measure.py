@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import resource
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -53,3 +54,8 @@ def percentile(values: Sequence[float], fraction: float) -> float:
     ordered = sorted(values)
     rank = max(1, -(-len(ordered) * round(fraction * 100) // 100))
     return ordered[rank - 1]
+
+
+def peak_memory_mib() -> float:
+    """Largest resident size of this process so far; Linux counts in KiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +14,7 @@ from django.conf import settings
 from django.core.management import BaseCommand, CommandError, CommandParser
 from django.utils.module_loading import import_string
 
-from config.bench.measure import Figure
+from config.bench.measure import Figure, peak_memory_mib
 from config.bench.report import as_document, table_line
 
 # name -> generator of figures; the order of the table
@@ -23,6 +22,10 @@ SECTIONS = {
     "candidates": "config.bench.candidates.rates",
     "large_search": "config.bench.candidates.large_search",
     "own_space": "config.bench.candidates.own_space",
+    "recommendations": "config.bench.recommending.figures",
+    "requests": "config.bench.answering.figures",
+    "documents": "config.bench.documents.figures",
+    "pages": "config.bench.pages.figures",
 }
 # As on a server: no debug pages, no limit per address, one thread of numpy.
 ENVIRONMENT = {
@@ -32,11 +35,6 @@ ENVIRONMENT = {
     "LOG_LEVEL": "ERROR",
     "OPENBLAS_NUM_THREADS": "1",
 }
-
-
-def peak_memory_mib() -> float:
-    """Largest resident size of this process so far; Linux counts in KiB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 class Command(BaseCommand):

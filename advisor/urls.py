@@ -8,6 +8,7 @@ app_name = "advisor"
 urlpatterns = [
     path("", views.sizing, name="sizing"),
     path("method", views.method, name="method"),
+    path("validation", views.validation, name="validation"),
     path("theme/", views.theme, name="theme"),
     path("favicon.ico", views.favicon, name="favicon"),
 ]

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
+from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.templatetags.static import static
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import cache_control
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_POST
@@ -20,7 +22,9 @@ from advisor.form_page import PAGE_NAMES, expert_groups, page_form
 from advisor.inputs import InputError
 from advisor.method_page import constants, sections
 from advisor.result_page import EXAMPLE_QUERY, result_context
+from advisor.validation_page import validation as stored_validation
 
+RUNS_PER_PAGE = 50
 THEMES = ("light", "dark")
 THEME_COOKIE_SECONDS = 31_536_000
 
@@ -67,6 +71,24 @@ def method(request: HttpRequest) -> HttpResponse:
         "constants": constants(),
     }
     return render(request, "advisor/method.html", context)
+
+
+@require_GET
+def validation(request: HttpRequest) -> HttpResponse:
+    """Errors by slice, and the runs themselves by page; an unknown generation shows none of them."""
+    found = stored_validation()
+    generation = request.GET.get("generation", "")
+    lines = [line for line in found.lines if not generation or line.generation == generation]
+    titles = {"generation": _("GPU generation"), "model_kind": _("Model kind"), "precision": _("Precision")}
+    context = {
+        "validation": found,
+        "slice_tables": [(title, found.slices[name]) for name, title in titles.items()],
+        "memory_measures": list(found.memory["by_measure"].items()),
+        "generations": sorted({line.generation for line in found.lines}),
+        "generation": generation,
+        "page": Paginator(lines, RUNS_PER_PAGE).get_page(request.GET.get("page")),
+    }
+    return render(request, "advisor/validation.html", context)
 
 
 @require_POST

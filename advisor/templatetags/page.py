@@ -81,6 +81,19 @@ PRICE_MARKS: Words = {
     "sum of parts": gettext_lazy("sum of the parts"),
     "assumed": gettext_lazy("assumed"),
 }
+MODEL_KINDS: Words = {
+    "dense": gettext_lazy("dense"),
+    "moe": gettext_lazy("mixture of experts"),
+    "dense-hybrid": gettext_lazy("dense, hybrid layers"),
+    "moe-hybrid": gettext_lazy("mixture of experts, hybrid layers"),
+    "not established": gettext_lazy("not stated"),
+}
+MEASURES: Words = {
+    "allocated": gettext_lazy("allocated (framework's peak)"),
+    "reserved": gettext_lazy("reserved (with the allocator)"),
+    "nvidia-smi": gettext_lazy("device (nvidia-smi)"),
+    "unknown": gettext_lazy("not stated"),
+}
 PRICE_UNITS: Words = {
     "gpu_hour": gettext_lazy("per GPU-hour"),
     "server_month": gettext_lazy("per server and month"),
@@ -231,9 +244,35 @@ def days_in_words(seconds: float | None) -> str:
 
 
 @register.filter
+def signed_percent(fraction: float | None) -> str:
+    """A fraction as percent with its sign; the minus is a real one."""
+    if fraction is None:
+        return figures.UNKNOWN
+    sign = "+" if fraction > 0 else "−" if fraction < 0 else ""
+    return f"{sign}{figures.format_percent(abs(fraction))}"
+
+
+@register.filter
+def mirrored(value: float) -> str:
+    """A coordinate counted from the other side: SVG's vertical axis points down."""
+    return coordinate(100 - value)
+
+
+@register.filter
+def slice_label(code: str) -> str:
+    """Name of a group of runs: a model kind in words, a precision in capitals, a GPU generation as it is."""
+    return str(MODEL_KINDS.get(code) or (code.upper() if code.startswith(("bf", "fp", "mx", "tf")) else code))
+
+
+@register.filter
+def measure_label(code: str) -> str:
+    return str(MEASURES.get(code, code))
+
+
+@register.filter
 def tick(value: float) -> str:
     """A round number at an axis."""
-    return f"{value:,g}"
+    return f"{value:,.0f}" if value >= 1000 else f"{value:g}"
 
 
 @register.filter

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -31,7 +32,7 @@ def test_a_percentile_is_the_nearest_rank(values: Any, fraction: float, expected
 
 
 def figure(**changes: Any) -> Figure:
-    return Figure(**{"path": ("a", "b"), "label": "speed", "value": 2_000_000.0, "unit": "/s"} | changes)
+    return replace(Figure(path=("a", "b"), label="speed", value=2_000_000.0, unit="/s"), **changes)
 
 
 def test_a_line_says_whether_the_limit_is_kept() -> None:

@@ -1,0 +1,370 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import tomllib
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from advisor.engine.launch import (
+    LaunchRequest,
+    adapter_configuration,
+    deepspeed_configuration,
+    launch,
+    micro_batch_count,
+    server_count,
+    step_count,
+)
+from advisor.engine.specs import (
+    Layout,
+    LoraSpec,
+    Method,
+    ModelSpec,
+    Optimizer,
+    Precision,
+    Recipe,
+    Recomputation,
+    TrainingPlan,
+)
+
+# Llama 3 70B: config.json of the published model
+LLAMA = ModelSpec(
+    name="llama-3-70b",
+    layer_count=80,
+    hidden_size=8192,
+    ffn_size=28672,
+    head_count=64,
+    kv_head_count=8,
+    head_size=128,
+    vocab_size=128256,
+    max_sequence_length=8192,
+)
+# DeepSeek-V3: config.json of the published model
+DEEPSEEK = ModelSpec(
+    name="deepseek-v3",
+    layer_count=61,
+    hidden_size=7168,
+    ffn_size=18432,
+    head_count=128,
+    kv_head_count=128,
+    head_size=128,
+    vocab_size=129280,
+    q_lora_rank=1536,
+    kv_lora_rank=512,
+    qk_nope_head_size=128,
+    qk_rope_head_size=64,
+    v_head_size=128,
+    expert_count=256,
+    experts_per_token=8,
+    expert_ffn_size=2048,
+    shared_expert_count=1,
+    dense_layer_count=3,
+    mtp_layer_count=1,
+)
+LAYOUT = Layout(
+    tensor_parallel=8,
+    pipeline_parallel=4,
+    data_parallel=16,
+    virtual_stage_count=5,
+    recomputation=Recomputation.SELECTIVE,
+)
+
+
+def _plan(**changes) -> TrainingPlan:
+    values = {"tokens": 1.4e12, "sequence_length": 4096, "global_batch_size": 1024}
+    return TrainingPlan(**(values | changes))
+
+
+def _request(**changes) -> LaunchRequest:
+    values = {"model": LLAMA, "plan": _plan(), "layout": LAYOUT, "gpus_per_server": 8, "save_interval_steps": 120}
+    return LaunchRequest(**(values | changes))
+
+
+def _arguments(request: LaunchRequest) -> set[str]:
+    return {line.strip().removesuffix("\\").strip() for line in launch(request).files[0].text.splitlines()}
+
+
+class TestCounts:
+    def test_micro_batches(self):
+        # 1024 sequences over 16 replicas, one each time
+        assert micro_batch_count(_plan(), LAYOUT) == 64
+
+    def test_batch_that_does_not_divide_is_refused(self):
+        with pytest.raises(ValueError, match="no multiple"):
+            micro_batch_count(_plan(global_batch_size=1000), LAYOUT)
+
+    def test_steps(self):
+        # 1.4e12 / (1024 x 4096) = 333 786.01
+        assert step_count(_plan()) == 333_787
+        assert step_count(_plan(tokens=None)) is None
+
+    def test_servers(self):
+        assert server_count(LAYOUT, 8) == 64
+
+
+class TestMegatron:
+    def test_layout(self):
+        assert {
+            "--tensor-model-parallel-size 8",
+            "--pipeline-model-parallel-size 4",
+            "--num-virtual-stages-per-pipeline-rank 5",
+            "--context-parallel-size 1",
+            "--sequence-parallel",
+            "--use-distributed-optimizer",
+            "--micro-batch-size 1",
+            "--global-batch-size 1024",
+            "--recompute-granularity selective",
+        } <= _arguments(_request())
+
+    def test_model(self):
+        assert {
+            "--num-layers 80",
+            "--hidden-size 8192",
+            "--ffn-hidden-size 28672",
+            "--num-attention-heads 64",
+            "--num-query-groups 8",
+            "--group-query-attention",
+            "--swiglu",
+            "--untie-embeddings-and-output-weights",
+            "--disable-bias-linear",
+            "--normalization RMSNorm",
+            "--position-embedding-type rope",
+            "--train-samples 341796875",
+        } <= _arguments(_request())
+
+    def test_saving(self):
+        assert {"--save-interval 120", "--async-save", "--ckpt-format torch_dist"} <= _arguments(_request())
+        assert not any("save" in line for line in _arguments(_request(save_interval_steps=None)))
+
+    def test_mixture_of_experts_with_latent_attention(self):
+        layout = Layout(tensor_parallel=1, pipeline_parallel=16, data_parallel=128, expert_parallel=64)
+        found = _arguments(_request(model=DEEPSEEK, layout=layout))
+        assert {
+            "--num-experts 256",
+            "--moe-router-topk 8",
+            "--moe-ffn-hidden-size 2048",
+            "--moe-shared-expert-intermediate-size 2048",
+            "--moe-layer-freq '([0]*3+[1]*58)'",
+            "--expert-model-parallel-size 64",
+            "--multi-latent-attention",
+            "--kv-lora-rank 512",
+            "--q-lora-rank 1536",
+            "--qk-head-dim 128",
+            "--qk-pos-emb-head-dim 64",
+            "--mtp-num-layers 1",
+            # 61 layers on 16 stages: 15 x 4 + 1
+            "--decoder-last-pipeline-num-layers 1",
+        } <= found
+        assert "--group-query-attention" not in found
+
+    def test_uneven_interleaved_stages_are_a_note(self):
+        uneven = launch(_request(layout=replace(LAYOUT, virtual_stage_count=3)))
+        assert "uneven_stages_need_layout" in uneven.notes
+
+    def test_fully_sharded(self):
+        found = launch(_request(layout=replace(LAYOUT, zero_stage=3)))
+        text = found.files[0].text
+        assert "--data-parallel-sharding-strategy optim_grads_params" in text
+        assert "--ckpt-format fsdp_dtensor" in text
+        assert "--async-save" not in text
+        assert found.environment == {}
+        assert launch(_request()).environment == {"CUDA_DEVICE_MAX_CONNECTIONS": "1"}
+
+    @pytest.mark.parametrize(
+        ("changes", "expected"),
+        [
+            ({"precision": Precision.FP16}, "--fp16"),
+            ({"precision": Precision.FP8}, "--fp8-format hybrid"),
+            ({"precision": Precision.MXFP8}, "--fp8-recipe mxfp8"),
+            ({"gradient_bytes_per_parameter": 2}, "--grad-reduce-in-bf16"),
+            ({"optimizer": Optimizer.ADAMW_8BIT}, "--exp-avg-dtype fp8"),
+            ({"optimizer": Optimizer.SGD}, "--optimizer sgd"),
+            ({"offload": "optimizer"}, "--optimizer-cpu-offload"),
+            ({"uses_fused_loss": True}, "--cross-entropy-loss-fusion"),
+        ],
+    )
+    def test_plan_options(self, changes, expected):
+        assert expected in _arguments(_request(plan=_plan(**changes)))
+
+    def test_full_recomputation_and_no_sequence_parallel(self):
+        layout = replace(LAYOUT, recomputation=Recomputation.FULL, uses_sequence_parallel=False)
+        found = _arguments(_request(layout=layout))
+        assert {"--recompute-granularity full", "--recompute-method uniform", "--recompute-num-layers 1"} <= found
+        assert "--sequence-parallel" not in found
+
+    def test_optimizer_outside_the_framework_is_a_note(self):
+        assert "optimizer_needs_own_code" in launch(_request(plan=_plan(optimizer=Optimizer.LION))).notes
+
+    def test_command_starts_every_process(self):
+        text = launch(_request()).files[0].text
+        assert "--nnodes 64 --nproc-per-node 8" in text
+        assert "pretrain_gpt.py" in text
+
+    def test_script_passes_every_argument_whole(self, tmp_path):
+        """A stand-in torchrun prints its arguments: variables are filled in, brackets and commas stay as they are."""
+        layout = Layout(tensor_parallel=1, pipeline_parallel=16, data_parallel=128, expert_parallel=64)
+        script = tmp_path / "train.sh"
+        script.write_text(launch(_request(model=DEEPSEEK, layout=layout)).files[0].text)
+        stand_in = tmp_path / "torchrun"
+        stand_in.write_text("#!/bin/sh\nprintf '%s\\n' \"$@\"\n")
+        stand_in.chmod(0o755)
+        variables = {
+            "PATH": f"{tmp_path}:/usr/bin:/bin",
+            "NODE_RANK": "0",
+            "MASTER_ADDR": "head",
+            "DATA_PATH": "/data/with space",
+            "TOKENIZER_PATH": "/tokenizer",
+            "LEARNING_RATE": "2e-4",
+            "CHECKPOINT_PATH": "/checkpoints",
+        }
+        ran = subprocess.run(["bash", script], env=variables, capture_output=True, text=True, check=True)
+        words = ran.stdout.splitlines()
+        assert words[words.index("--moe-layer-freq") + 1] == "([0]*3+[1]*58)"
+        assert words[words.index("--data-path") + 1] == "/data/with space"
+
+
+class TestTorchtitan:
+    LAYOUT = Layout(tensor_parallel=1, pipeline_parallel=1, data_parallel=128, micro_batch_size=2, zero_stage=3)
+
+    def _job(self, **changes):
+        plan = _plan(recipe=Recipe.FSDP, **changes.pop("plan", {}))
+        request = _request(plan=plan, layout=replace(self.LAYOUT, **changes.pop("layout", {})), **changes)
+        found = launch(request)
+        assert found.framework == "torchtitan"
+        return tomllib.loads(found.files[0].text), found
+
+    def test_job_file_is_toml_with_the_layout(self):
+        job, _ = self._job()
+        assert job["parallelism"]["data_parallel_shard_degree"] == 128
+        assert job["parallelism"]["data_parallel_replicate_degree"] == 1
+        assert job["parallelism"]["fsdp_reshard_after_forward"] == "always"
+        assert job["training"] == {
+            "local_batch_size": 2,
+            "global_batch_size": 1024,
+            "seq_len": 4096,
+            "mixed_precision_param": "bfloat16",
+            "steps": 333_787,
+        }
+        assert job["checkpoint"] == {
+            "enable": True,
+            "interval": 120,
+            "async_mode": "async_with_pinned_mem",
+            "keep_latest_k": 3,
+        }
+
+    def test_hybrid_sharding(self):
+        job, _ = self._job(layout={"shard_group_size": 8})
+        assert job["parallelism"]["data_parallel_shard_degree"] == 8
+        assert job["parallelism"]["data_parallel_replicate_degree"] == 16
+        with pytest.raises(ValueError, match="does not divide"):
+            self._job(layout={"shard_group_size": 7})
+
+    def test_pipeline_gets_all_micro_batches(self):
+        job, _ = self._job(layout={"pipeline_parallel": 4, "data_parallel": 32, "virtual_stage_count": 2})
+        # 1024 / (32 x 2) = 16 micro-batches of 2; 80 layers in 8 chunks
+        assert job["training"]["local_batch_size"] == 32
+        assert job["parallelism"]["pipeline_parallel_microbatch_size"] == 2
+        assert job["parallelism"]["pipeline_parallel_schedule"] == "Interleaved1F1B"
+        assert job["parallelism"]["pipeline_parallel_layers_per_stage"] == 10
+
+    def test_zero_stages(self):
+        assert self._job(layout={"zero_stage": 2})[0]["parallelism"]["fsdp_reshard_after_forward"] == "never"
+        job, found = self._job(layout={"zero_stage": 0})
+        assert job["parallelism"]["data_parallel_replicate_degree"] == 128
+        assert "zero_1_runs_as_zero_2" not in found.notes
+        assert "zero_1_runs_as_zero_2" in self._job(layout={"zero_stage": 1})[1].notes
+
+    def test_recomputation_and_precision(self):
+        job, _ = self._job(layout={"recomputation": Recomputation.SELECTIVE}, plan={"precision": Precision.FP8})
+        assert job["activation_checkpoint"] == {"mode": "selective", "selective_ac_option": "op"}
+        assert job["quantize"]["linear"]["float8"] == {"enable_fsdp_float8_all_gather": True}
+
+    @pytest.mark.parametrize(("name", "flavor"), [('\U0001f600 x"]\n', "x"), ("模型", "custom"), ("a/b 7B", "a-b-7B")])
+    def test_hostile_names_stay_keys(self, name, flavor):
+        job, _ = self._job(model=replace(LLAMA, name=name))
+        assert job["model"]["flavor"] == flavor
+
+    def test_flavor_is_described(self):
+        _, found = self._job()
+        assert "80 layers, hidden 8192, heads 64/8 x 128" in found.files[0].text
+        assert "register_model_flavor" in found.notes
+
+
+class TestDeepSpeed:
+    LAYOUT = Layout(tensor_parallel=1, pipeline_parallel=1, data_parallel=64, micro_batch_size=4, zero_stage=3)
+
+    def test_batch_is_the_product(self):
+        found = deepspeed_configuration(_plan(), self.LAYOUT)
+        assert found["train_batch_size"] == 1024
+        assert found["train_micro_batch_size_per_gpu"] * found["gradient_accumulation_steps"] * 64 == 1024
+
+    def test_file_is_json_with_the_stage(self):
+        found = launch(_request(plan=_plan(recipe=Recipe.DEEPSPEED), layout=self.LAYOUT))
+        assert found.framework == "deepspeed"
+        settings = json.loads(found.files[0].text)
+        assert settings["zero_optimization"]["stage"] == 3
+        assert settings["bf16"] == {"enabled": True}
+
+    def test_offload(self):
+        found = deepspeed_configuration(_plan(offload="parameters"), self.LAYOUT)["zero_optimization"]
+        assert found["offload_param"]["device"] == found["offload_optimizer"]["device"] == "cpu"
+        only = deepspeed_configuration(_plan(offload="optimizer"), self.LAYOUT)["zero_optimization"]
+        assert "offload_param" not in only
+
+    def test_half_precision_and_single_precision(self):
+        assert "fp16" in deepspeed_configuration(_plan(precision=Precision.FP16), self.LAYOUT)
+        single = deepspeed_configuration(_plan(precision=Precision.FP32), self.LAYOUT)
+        assert "fp16" not in single
+        assert "bf16" not in single
+
+    def test_adapters_run_here_with_peft(self):
+        plan = _plan(method=Method.QLORA, lora=LoraSpec(rank=8, targets=("q", "v")))
+        found = launch(_request(plan=plan, layout=self.LAYOUT))
+        adapter = json.loads(found.files[1].text)
+        assert adapter["peft"]["r"] == 8
+        assert adapter["peft"]["target_modules"] == ["q_proj", "v_proj"]
+        assert adapter["base_model"]["bnb_4bit_quant_type"] == "nf4"
+        assert "base_model" not in adapter_configuration(replace(plan, method=Method.LORA))
+        with pytest.raises(ValueError, match="LoRA settings"):
+            adapter_configuration(_plan(method=Method.LORA))
+
+    def test_pipeline_is_a_note(self):
+        layout = replace(self.LAYOUT, pipeline_parallel=2)
+        assert (
+            "pipeline_needs_pipeline_module"
+            in launch(_request(plan=_plan(recipe=Recipe.DEEPSPEED), layout=layout)).notes
+        )
+
+
+@given(
+    st.sampled_from([1, 2, 4, 8]),
+    st.sampled_from([1, 2, 4, 8, 16]),
+    st.sampled_from([1, 2, 16, 64]),
+    st.sampled_from([1, 2, 4]),
+    st.sampled_from([0, 1, 2, 3]),
+    st.sampled_from(list(Recipe)),
+)
+def test_every_layout_gives_a_readable_file(tensor, pipeline, data, micro, zero, recipe):
+    layout = Layout(
+        tensor_parallel=tensor,
+        pipeline_parallel=pipeline,
+        data_parallel=data,
+        micro_batch_size=micro,
+        zero_stage=zero,
+    )
+    found = launch(_request(plan=_plan(recipe=recipe), layout=layout))
+    text = found.files[0].text
+    if found.framework == "torchtitan":
+        parallelism = tomllib.loads(text)["parallelism"]
+        degrees = [value for name, value in parallelism.items() if name.endswith("_degree") and "expert" not in name]
+        product = 1
+        for degree in degrees:
+            product *= degree
+        assert product == layout.gpu_count
+    elif found.framework == "deepspeed":
+        assert json.loads(text)["train_batch_size"] == 1024
+    else:
+        assert f"--tensor-model-parallel-size {tensor}" in text

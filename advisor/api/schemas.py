@@ -151,10 +151,10 @@ def _type_schema(hint: Any, found: dict[str, Schema]) -> Schema:
         name = hint.__name__
         if name not in found:
             found[name] = {}  # holds the place while its own fields are read
-            hints = get_type_hints(hint)
+            hints = get_type_hints(hint, include_extras=True)
             found[name] = {
                 "type": "object",
-                "required": sorted(hint.__required_keys__),
+                "required": sorted(key for key, inner in hints.items() if get_origin(inner) is not NotRequired),
                 "properties": {key: _type_schema(inner, found) for key, inner in hints.items()},
             }
         return reference(name)

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from advisor.answers import LineAnswer
+from advisor.catalog_language import in_language
 from advisor.facility_parts import Facility, facility, management_lines
 from advisor.network_parts import Network, front_end_lines, line, training_network
 from advisor.parts import GpuPart, Parts, ServerPart, ServicePart
 from advisor.server_build import ServerBuild, server_build
 from advisor.storage_parts import StorageChoice, StorageSizes, storage_choice
-from advisor.tiers import in_language
 
 OPERATIONS_FROM_SERVERS = 4
 GATEWAY_WORDS = ("appliance", "file")  # storage systems that clients mount directly
@@ -123,7 +123,8 @@ def _server_lines(build: ServerBuild, server_count: int) -> list[LineAnswer]:
             server_count,
             _("%(servers)d servers of %(gpus)d x %(gpu)s.") % figures,
             _(
-                "Orderable server that takes the GPU: named by a reference build first, then complete figures, low power."
+                "Orderable server that takes the GPU: named by a reference build first, then complete figures, "
+                "low power."
             ),
         )
     ]

@@ -9,8 +9,8 @@ from decimal import Decimal
 from functools import lru_cache
 from types import MappingProxyType
 
+from advisor.catalog_language import is_chinese
 from advisor.price_books import Book, BookPrice
-from advisor.tiers import is_chinese
 from catalog import models
 
 Market = tuple[str, str]  # basis, currency

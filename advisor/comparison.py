@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _lazy
 
 from advisor.answers import DeploymentComparisonAnswer, SideAnswer
 from advisor.book_rows import CloudOffer
+from advisor.engine.compatibility_software import CONTROL_LAYERS, control_by_layer
 from advisor.engine.specs import DeploymentProfile, Estimate, Origin
 from advisor.engine.units import SECONDS_PER_DAY, SECONDS_PER_HOUR
 from advisor.figures import format_days, format_percent, format_si_count
@@ -41,7 +42,8 @@ LOSS_PRESETS: tuple[LossPreset, ...] = (
         label=_lazy("whole-GPU passthrough, measured"),
         loss=DEFAULT_LOSS,
         origin=Origin.MEASURED,
-        source="whole-GPU passthrough and whole-card vGPU: 0 to 6 % below bare metal (vSphere, KVM; facts on virtualization)",
+        source="whole-GPU passthrough and whole-card vGPU: 0 to 6 % below bare metal (vSphere, KVM; facts on "
+        "virtualization)",
     ),
     LossPreset(
         code="measured_worst",
@@ -229,7 +231,8 @@ def _reasons(virtual: SideAnswer) -> list[str]:
         )
     reasons.append(
         _(
-            "Losses of 10 to 30 % are a vendor's claim; whole-GPU passthrough measured 0 to 6 %. Larger losses come from "
+            "Losses of 10 to 30 % are a vendor's claim; whole-GPU passthrough measured 0 to 6 %. Larger losses "
+            "come from "
             "time-shared GPUs, wrong NUMA pinning, or GPU-to-NIC traffic forced through the root complex."
         )
     )
@@ -244,18 +247,21 @@ def _reasons(virtual: SideAnswer) -> list[str]:
 
 def controls() -> list[dict[str, str]]:
     """Who controls what under each profile (M9)."""
-    yours, provider, shared = _("customer"), _("provider"), _("provider, on request")
-    rows: tuple[tuple[str, str, str, str], ...] = (
-        (_("BMC and firmware"), shared, provider, provider),
-        (_("Host operating system"), yours, provider, provider),
-        (_("GPU driver"), yours, yours, provider),
-        (_("CUDA, libraries, framework"), yours, yours, yours),
-        (_("Other tenants on the host"), _("none"), _("none"), _("yes")),
-        (_("Overclocking of data-centre GPUs"), *([_("not supported by vendors, not priced in")] * 3)),
-    )
+    layers = {
+        "facility": _("Facility and power"),
+        "bmc": _("BMC"),
+        "firmware": _("Firmware"),
+        "hypervisor": _("Hypervisor"),
+        "operating_system": _("Operating system"),
+        "driver": _("GPU driver"),
+        "framework": _("Framework and libraries"),
+        "data": _("Data and keys"),
+    }
+    holders = {"seller": _("provider"), "customer": _("customer"), "shared": _("shared"), "none": _("none")}
+    by_profile = {profile: control_by_layer(profile) for profile in (BARE_METAL, DEDICATED, SHARED)}
     return [
-        {"what": what, BARE_METAL: bare, DEDICATED: dedicated, SHARED: shared_host}
-        for what, bare, dedicated, shared_host in rows
+        {"what": layers[layer], **{profile: holders[held[layer]] for profile, held in by_profile.items()}}
+        for layer in CONTROL_LAYERS
     ]
 
 
@@ -274,7 +280,8 @@ def must_be_bare_metal(
         if profile_code == SHARED:
             reasons.append(
                 _(
-                    "Regulated data may not go on a shared host: the seller's policy, which an editor can change, not a law."
+                    "Regulated data may not go on a shared host: the seller's policy, which an editor can "
+                    "change, not a law."
                 )
             )
         else:

@@ -10,10 +10,10 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from advisor.answers import LineAnswer
+from advisor.catalog_language import in_language
 from advisor.engine.power import (
-    DEFAULT_IDLE_LOAD,
     DEFAULT_PUE,
-    DEFAULT_TRAINING_LOAD,
+    DEFAULT_TRAINING_POWER,
     Load,
     PowerPlan,
     RackType,
@@ -27,7 +27,6 @@ from advisor.network_parts import Network, line
 from advisor.parts import ManagementPart, Parts, RackPart
 from advisor.server_build import ServerBuild
 from advisor.storage_parts import StorageChoice
-from advisor.tiers import in_language
 
 FEEDS = 2  # an A and a B feed, each able to carry the rack alone
 SERVERS_WANTED_PER_RACK = 2
@@ -137,14 +136,9 @@ def facility(
     if rack is None:
         text = _("No rack of the catalogue takes a server of %(watts)s.") % {"watts": format_watts(watts)}
         return Facility(plan=None, rack=None, answer={}, lines=(), missing=(text,))
-    training, idle = assumed_number(DEFAULT_TRAINING_LOAD), assumed_number(DEFAULT_IDLE_LOAD)
-    load = (training - idle) / (1 - idle)  # at which the server's average is the measured share of its maximum
+    average = assumed_number(DEFAULT_TRAINING_POWER)
     missing: list[str] = []
-    loads = [
-        Load(
-            kind="server", count=server_count, max_watts=watts, rack_units=units, load_fraction=load, idle_fraction=idle
-        )
-    ]
+    loads = [Load(kind="server", count=server_count, max_watts=watts, rack_units=units, average_fraction=average)]
     if network.plan is not None and network.switch is not None and network.switch.power_watts is not None:
         loads.append(
             Load(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from types import MappingProxyType
@@ -159,6 +159,7 @@ def _server(row: models.Server) -> ServerPart:
         notes=row.notes,
         unverified_fields=_unverified(row),
         is_orderable=row.is_orderable and row.kind == "server",
+        gpu_form_factor=row.gpu_form_factor,
         gpu_slots=row.gpu_slot_count,
         gpu_skus=frozenset(gpu.sku for gpu in row.supported_gpus.all()),
         cpu_sockets=row.cpu_socket_count or 0,
@@ -255,6 +256,8 @@ def _nic(row: models.Nic) -> NicPart:
         protocol=row.protocol,
         port_count=row.port_count,
         port_bytes_per_second=row.port_bytes_per_second,
+        ib_generation=row.ib_generation,
+        has_rdma=row.rdma.startswith("yes"),
         pcie_generation=row.pcie_generation,
         pcie_lanes=row.pcie_lanes,
         power_watts=row.power_watts,
@@ -445,7 +448,7 @@ def selectable_gpus(parts: Parts) -> tuple[GpuPart, ...]:
 
 
 def spec_in_server(gpu: GpuPart, gpus_per_server: int) -> GpuSpec:
-    """The GPU as a server of this size joins it: a board of four closes its links over four; a rack keeps its domain."""
+    """The GPU as a server of this size joins it: a board of four links four; a rack keeps its own domain."""
     domain = gpu.spec.scale_up_domain_size
     is_board = gpu.gpus_per_baseboard is None or domain <= gpu.gpus_per_baseboard
     if is_board and domain > gpus_per_server:
@@ -457,32 +460,37 @@ def hardware_options(
     parts: Parts,
     gpus: Iterable[GpuPart],
     *,
+    gpu_count: int | None = None,
     cooling: str | None = None,
     rental: Book | None = None,
     purchase: Book | None = None,
     term_months: int | None = None,
 ) -> tuple[HardwareOption, ...]:
-    """One option for each GPU and server size. The cost per GPU-hour only ranks; quotes price in decimals.
+    """One option for each GPU, in the server that ranks first. The cost only ranks; quotes price in decimals.
 
-    With a rental book it is the hour at the term; with only a purchase book the server's price over five years.
+    With a rental book the cost is the hour at the term; with only a purchase book the server's price over five years.
+    A fixed GPU count that does not fill such servers takes servers of a size that it fills, where there are any.
     """
     options: list[HardwareOption] = []
     for gpu in gpus:
-        seen: set[int] = set()
-        for server in servers_for(parts, gpu, cooling=cooling):
-            size = gpus_in(server, gpu)
-            if size in seen:
-                continue
-            seen.add(size)
-            options.append(
-                HardwareOption(
-                    gpu=spec_in_server(gpu, size),
-                    gpus_per_server=size,
-                    fabric=fabric_spec(parts, gpu, server),
-                    cost_per_gpu_hour=_hourly_cost(parts, gpu, server, rental, purchase, term_months),
-                )
+        server = _server_for(servers_for(parts, gpu, cooling=cooling), gpu, gpu_count)
+        if server is None:
+            continue
+        size = gpus_in(server, gpu)
+        options.append(
+            HardwareOption(
+                gpu=spec_in_server(gpu, size),
+                gpus_per_server=size,
+                fabric=fabric_spec(parts, gpu, server),
+                cost_per_gpu_hour=_hourly_cost(parts, gpu, server, rental, purchase, term_months),
             )
+        )
     return tuple(options)
+
+
+def _server_for(servers: Sequence[ServerPart], gpu: GpuPart, gpu_count: int | None) -> ServerPart | None:
+    filled = [server for server in servers if gpu_count is not None and gpu_count % gpus_in(server, gpu) == 0]
+    return next(iter((*filled, *servers)), None)
 
 
 def _hourly_cost(

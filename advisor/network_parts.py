@@ -65,11 +65,11 @@ def training_network(
         return Network(switch=None, plan=None, answer=_answer(build, None, None, kind), lines=(), missing=())
     switch = fabric_switch(parts, nic, kind=kind)
     if switch is None:
-        missing = _("No %(kind)s switch of %(rate)g Gbit/s ports is in the catalogue.") % {
+        text = _("No %(kind)s switch of %(rate)g Gbit/s ports is in the catalogue.") % {
             "kind": kind_name(kind),
             "rate": nic.port_bytes_per_second * 8 / GIGA,
         }
-        return Network(switch=None, plan=None, answer=_answer(build, None, None, kind), lines=(), missing=(missing,))
+        return Network(switch=None, plan=None, answer=_answer(build, None, None, kind), lines=(), missing=(text,))
     is_optical = server_count > COPPER_SERVER_LIMIT
     request = FabricRequest(
         server_count=server_count,

@@ -17,7 +17,7 @@ from advisor.engine.ownership import (
     RentalTerms,
     rent_or_buy,
 )
-from advisor.engine.power import DEFAULT_IDLE_LOAD, DEFAULT_PUE, PowerPlan
+from advisor.engine.power import DEFAULT_IDLE_POWER, DEFAULT_PUE, PowerPlan
 from advisor.engine.reliability import assumed_number
 from advisor.engine.specs import Assumption, Origin
 from advisor.figures import format_percent
@@ -148,7 +148,7 @@ def _ownership_terms(request: OwnershipRequest) -> OwnershipTerms:
             installation += Decimal(line["amount"]["amount"])
     colocation, electricity = SITE_COSTS.get(request.currency, (None, None))
     power = request.power
-    idle = assumed_number(DEFAULT_IDLE_LOAD)
+    idle = assumed_number(DEFAULT_IDLE_POWER)
     return OwnershipTerms(
         purchase_amount=float(hardware),
         installation_amount=float(installation),

@@ -49,6 +49,7 @@ class GpuPart(Part):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerPart(Part):
     is_orderable: bool
+    gpu_form_factor: str
     gpu_slots: int
     gpu_skus: frozenset[str]
     cpu_sockets: int
@@ -116,6 +117,8 @@ class NicPart(Part):
     protocol: str
     port_count: int
     port_bytes_per_second: float
+    ib_generation: str
+    has_rdma: bool
     pcie_generation: int
     pcie_lanes: int
     power_watts: float | None

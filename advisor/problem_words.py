@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from advisor.answers import AssumptionAnswer, ProblemAnswer
 from advisor.engine.specs import Assumption, Origin, Problem
-from advisor.messages import FAULTS, sentence
+from advisor.messages import FAULTS, sentence, written
 
 SENTENCES: dict[str, str | Promise] = {
     # the model
@@ -21,6 +21,20 @@ SENTENCES: dict[str, str | Promise] = {
     "model_not_inferable": _("No architecture can be inferred: %(reason)s"),
     "unknown_preset": _("There is no preset “%(preset)s”. The catalogue's list of model architectures names them all."),
     "preset_not_sizeable": _("The preset “%(preset)s” lacks a vocabulary size; enter its architecture instead."),
+    "model_missing_field": _("The model description lacks %(field)s."),
+    "model_not_an_object": _("The model description must be an object; %(field)s is a %(type)s."),
+    "model_not_a_number": _("%(field)s of the model must be a number, not a %(type)s."),
+    "model_not_a_flag": _("%(field)s of the model must be true or false, not a %(type)s."),
+    "model_not_a_text": _("%(field)s of the model must be a text, not a %(type)s."),
+    "model_not_whole": _("%(field)s of the model must be a whole number, not %(value)s."),
+    "model_out_of_range": _("%(field)s of the model is %(value)s, which no model has."),
+    "model_not_a_choice": _("%(field)s of the model cannot be %(value)s; choose one of: %(offered)s."),
+    "model_not_divisible": _("%(field)s of the model does not divide what it has to."),
+    "model_too_large": _("The model description has more entries than the %(high)s that are read."),
+    "model_too_deep": _("The model description nests deeper than the %(high)s levels that are read."),
+    "model_too_many_parameters": _("The model has %(value)s parameters; at most %(high)s are sized."),
+    "model_unknown_field": _("“%(field)s” is no field of a model description. Known: %(known)s."),
+    "model_unsupported_model_type": _("The model type %(value)s is not read. Known: %(offered)s."),
     # the cluster
     "unknown_gpu": _("There is no GPU “%(gpu)s” in the catalogue."),
     "unknown_gpu_nearest": _("There is no GPU “%(gpu)s”. Nearest real part: %(nearest)s (%(sku)s)."),
@@ -44,12 +58,14 @@ SENTENCES: dict[str, str | Promise] = {
     ),
     "fits_no_size": _("The job fits no cluster of %(gpu)s that is searched; take a GPU with more memory."),
     "does_not_fit": _(
-        "The job does not fit: weights, gradients and optimizer states are %(model_state_bytes)s, the %(gpu_count)s GPUs "
+        "The job does not fit: weights, gradients and optimizer states are %(model_state_bytes)s, the "
+        "%(gpu_count)s GPUs "
         "have %(cluster_bytes)s together; each GPU would need %(needed_bytes)s of its %(available_bytes)s. "
         "Smallest cluster of %(gpu)s that fits: %(smallest_gpu_count)s GPUs."
     ),
     "does_not_fit_anywhere": _(
-        "The job does not fit: weights, gradients and optimizer states are %(model_state_bytes)s, the %(gpu_count)s GPUs "
+        "The job does not fit: weights, gradients and optimizer states are %(model_state_bytes)s, the "
+        "%(gpu_count)s GPUs "
         "have %(cluster_bytes)s together; each GPU would need %(needed_bytes)s of its %(available_bytes)s. "
         "No searched cluster of %(gpu)s holds it."
     ),
@@ -57,15 +73,42 @@ SENTENCES: dict[str, str | Promise] = {
         "The global batch moved from %(asked)s to %(used)s sequences, a multiple of what the layout needs."
     ),
     # the search
+    "relax_deadline": _(
+        "The fastest is %(training_seconds)s, on %(gpu_count)s x %(gpu)s: a deadline from there on can be met."
+    ),
+    "relax_budget": _("The cheapest run is on %(gpu)s and costs %(cost)s: a budget from there on is enough."),
+    "relax_max_gpu_count": _(
+        "The smallest cluster that holds the job has %(gpu_count)s x %(gpu)s: allow that many GPUs."
+    ),
     "does_not_meet_deadline": _(
         "%(gpu)s misses the deadline: %(training_seconds)s on %(gpu_count)s GPUs against %(deadline_seconds)s."
     ),
     "no_configuration": _("No configuration meets all conditions."),
-    "over_budget": _("The run costs %(cost)s, the budget is %(budget)s."),
+    "over_budget": _("The cheapest run costs %(cost)s, on %(gpu_count)s x %(gpu)s; the budget is %(budget)s."),
+    "over_budget_tokens": _(
+        "The cheapest run costs %(cost)s, on %(gpu_count)s x %(gpu)s; the budget of %(budget)s pays %(tokens)s "
+        "tokens on it."
+    ),
     "export_controlled": _("%(part)s: %(note)s. A licence is to be checked for delivery to %(destination)s."),
     "term_shorter_than_run": _("The run takes %(run_days)s, longer than the term of %(term_months)s months."),
     "part_missing": _("%(reason)s"),
     "price_missing": _("%(reason)s"),
+}
+
+REJECTIONS: dict[str, str | Promise] = {
+    "unsupported_precision": _("%(gpu)s has no %(precision)s hardware."),
+    "does_not_fit": _(
+        "%(gpu)s: the job does not fit within %(limit)s GPUs; the smallest cluster that fits has "
+        "%(smallest_gpu_count)s."
+    ),
+    "does_not_fit_anywhere": _("%(gpu)s: the job fits no cluster of it that is searched."),
+    "does_not_meet_deadline": _(
+        "%(gpu)s misses the deadline: %(training_seconds)s on %(gpu_count)s GPUs against %(deadline_seconds)s."
+    ),
+    "over_budget": _("%(gpu)s: its cheapest run costs %(amount)s, the budget is %(budget)s."),
+    "dearer": _("%(gpu)s: the run costs %(cost_ratio)s times as much."),
+    "no_price": _("%(gpu)s meets the conditions, but its price is not known."),
+    "gpu_not_orderable": _("No orderable server of the catalogue takes %(gpu)s."),
 }
 
 ASSUMPTION_LABELS: dict[str, str | Promise] = {
@@ -89,8 +132,8 @@ ASSUMPTION_LABELS: dict[str, str | Promise] = {
     "repair_seconds": _("Repair of a server"),
     "kept_checkpoint_count": _("Checkpoints kept"),
     "cpu_cores_per_gpu": _("CPU cores a GPU"),
-    "training_load_fraction": _("Average power in training over the maximum"),
-    "idle_load_fraction": _("Idle power over the maximum"),
+    "training_power_fraction": _("Average power in training over the maximum"),
+    "idle_power_fraction": _("Idle power over the maximum"),
     "pue": _("Facility power over IT power (PUE)"),
     "throughput_loss": _("Throughput lost by virtualization"),
     "depreciation_months": _("Depreciation"),
@@ -119,15 +162,38 @@ ORIGIN_LABELS: dict[Origin, str | Promise] = {
 }
 
 
+MAX_TEXT = 400
+
+
+def filled(template: str | Promise, params: Mapping[str, Any]) -> str:
+    """The template with figures written by their unit, and names and notes of ours whole but printable."""
+    return str(template) % {
+        name: _printable(value) if isinstance(value, str) else written(name, value) for name, value in params.items()
+    }
+
+
+def _printable(text: str) -> str:
+    return "".join(char if char.isprintable() else "\ufffd" for char in text[:MAX_TEXT])
+
+
 def problem_message(code: str, params: Mapping[str, Any]) -> str:
     """The sentence of an engine problem or of one of ours; input faults keep their own wording."""
     if code == "does_not_fit" and params.get("smallest_gpu_count") is None:
         code = "does_not_fit_anywhere"
+    if code == "model_missing" and params:
+        code = "model_missing_field"
     if code in SENTENCES:
-        return sentence(SENTENCES[code], params)
+        return filled(SENTENCES[code], params)
     if code in FAULTS:
         return sentence(FAULTS[code], params)
     raise KeyError(f"Problem code {code!r} has no sentence.")
+
+
+def rejection_message(code: str, params: Mapping[str, Any]) -> str:
+    """Why a GPU fell out, in one sentence with the figure that decides."""
+    if code == "does_not_fit" and params.get("smallest_gpu_count") is None:
+        code = "does_not_fit_anywhere"
+    return filled(REJECTIONS[code], params)
 
 
 def problem_answer(problem: Problem) -> ProblemAnswer:

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from advisor.answers import LineAnswer
 from advisor.engine import storage as engine
+from advisor.engine.compatibility_software import WORKLOAD_RULES
 from advisor.engine.flops import adapter_parameter_count
 from advisor.engine.parameters import parameter_count
 from advisor.engine.reliability import assumed_number
@@ -59,6 +60,7 @@ def storage_sizes(
     unique_tokens: float | None,
     tokens_per_second: float | None,
     interval_seconds: float | None,
+    workload: str = "general",
     real_time: bool = False,
 ) -> StorageSizes:
     count = float(parameter_count(model))
@@ -67,6 +69,8 @@ def storage_sizes(
     weight_bytes = trained * BYTES_16BIT
     kept = int(assumed_number(engine.DEFAULT_KEPT_CHECKPOINTS))
     per_token = float(engine.token_bytes(model.vocab_size)) if model.vocab_size else float(BYTES_16BIT)
+    # media behind the tokens: the loader reads their bytes, not the identifiers alone
+    per_token *= WORKLOAD_RULES[workload].loader_factor
     ingest = REAL_TIME_INGEST_BYTES_PER_SECOND if real_time else 0.0
     has_interval = interval_seconds is not None and math.isfinite(interval_seconds) and interval_seconds > 0
     return StorageSizes(
@@ -83,7 +87,7 @@ def storage_sizes(
         ),
         write_bytes_per_second=(
             float(engine.write_bytes_per_second(checkpoint, interval_seconds, STALL_FRACTION, True))
-            if has_interval
+            if interval_seconds is not None and has_interval
             else None
         ),
         interval_seconds=interval_seconds if has_interval else None,

@@ -5,27 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from advisor.answers import TierAnswer
+from advisor.catalog_language import in_language
 from advisor.engine.specs import Estimate
 from advisor.engine.units import SECONDS_PER_DAY
 from advisor.figures import format_days, format_gb, format_si_count
-from advisor.gpu_names import nearest_gpu
+from advisor.part_facts import find_gpu
 from advisor.parts import BuildPart, Parts, TierPart
 
 # gpu_sku, gpu_count, gpus_per_server -> the job on that build, None where the GPU cannot be sized
 EvaluateBuild = Callable[[str, int, int], Estimate | None]
-
-
-def is_chinese() -> bool:
-    return (get_language() or "").lower().startswith("zh")
-
-
-def in_language(english: str, chinese: str) -> str:
-    """The catalogue's own text in the active language; English where no Chinese is kept."""
-    return chinese if chinese and is_chinese() else english
 
 
 def tier_for(parts: Parts, parameter_count: float) -> TierPart | None:
@@ -187,5 +178,5 @@ def _does_not_fit_reason(memory_bytes: float, model_state_bytes: float) -> str:
 
 def _nearest_sku(parts: Parts, text: str) -> str:
     """SKU of the real part that a claim's GPU text means."""
-    found = nearest_gpu(parts, text)
-    return found.gpu.sku if found else ""
+    gpu, _check = find_gpu(parts, text)
+    return gpu.sku if gpu else ""

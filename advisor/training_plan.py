@@ -1,4 +1,4 @@
-"""From a checked request to the engine's model and plan: presets resolved, what was left open filled by stated rules."""
+"""From a checked request to the engine's model and plan: presets resolved, open fields filled by stated rules."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from advisor.engine.compatibility_software import WORKLOAD_RULES
 from advisor.engine.model_config import ConfigError, model_from_config, model_from_fields
 from advisor.engine.parameters import active_parameter_count, parameter_count
 from advisor.engine.shapes import model_from_parameter_count
@@ -37,8 +38,6 @@ FINETUNE_BATCH: Mapping[Method, tuple[int, str]] = {
     Method.LORA: (16, "QLoRA, arXiv:2305.14314, appendix: batch size 16"),
     Method.QLORA: (16, "QLoRA, arXiv:2305.14314, appendix: batch size 16"),
 }
-# Memory kept free on top of the estimate, by workload: long outputs and image tiles vary from batch to batch.
-HEADROOM_BY_WORKLOAD: Mapping[str, float] = {"generative": 0.10, "multimodal": 0.05}
 GRADIENT_BYTES = {"fp32": 4, "bf16": 2, "fp16": 2}
 
 
@@ -74,7 +73,8 @@ def job_from(checked: CheckedTraining, *, workload: str = "general", proposes_to
                 value=tokens,
                 unit="tokens",
                 origin=Origin.PUBLISHED_RUN,
-                source="20 tokens per parameter, compute-optimal by arXiv:2203.15556; current open models train far past it",
+                source="20 tokens per parameter, compute-optimal by arXiv:2203.15556; current open models train "
+                "far past it",
             )
         )
     recipe = checked.recipe or RECIPE_BY_METHOD[checked.method]
@@ -97,7 +97,7 @@ def job_from(checked: CheckedTraining, *, workload: str = "general", proposes_to
         assumed.append(
             _workload_assumption("gradient_bytes", 4, "bytes", "numeric-sensitive work keeps fp32 gradients")
         )
-    headroom = HEADROOM_BY_WORKLOAD.get(workload, 0.0)
+    headroom = WORKLOAD_RULES[workload].headroom_fraction
     if headroom:
         text = "memory kept free because sequence and image sizes vary from batch to batch"
         assumed.append(_workload_assumption("memory_headroom_fraction", headroom, "1", text))
@@ -168,7 +168,8 @@ def resolve_model(choice: ModelChoice) -> ModelSpec:
             return model_from_fields(choice.architecture)
     except ConfigError as error:
         pointer = "/model/config" if choice.config is not None else "/model/architecture"
-        raise _refused(f"{pointer}/{error.field}" if error.field else pointer, error.code, error.params) from error
+        params = {"field": error.field or "config", **error.params}
+        raise _refused(f"{pointer}/{error.field}" if error.field else pointer, f"model_{error.code}", params) from error
     if choice.parameters is None:
         raise _refused("/model", "model_missing", {})
     try:

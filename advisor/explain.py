@@ -1,0 +1,197 @@
+"""Why: the binding constraint, why this configuration, why the others fell out, and the questions buyers ask."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext as _
+
+from advisor.answers import ConfigurationAnswer, Params, RejectionAnswer, RequirementAnswer
+from advisor.engine.specs import Rejection, Requirement, ScalingPoint
+from advisor.engine.units import SECONDS_PER_DAY
+from advisor.estimate_answer import finite
+from advisor.figures import format_days, format_flops_rate, format_gb, format_percent, format_si_count
+from advisor.parts import Parts
+from advisor.problem_words import rejection_message
+
+
+def requirement_answer(
+    requirement: Requirement, *, deadline_seconds: float | None, recommended: ConfigurationAnswer | None
+) -> RequirementAnswer:
+    return RequirementAnswer(
+        model_state_bytes=requirement.model_state_bytes,
+        total_model_flops=requirement.total_model_flops,
+        sustained_flops_per_second=finite(requirement.sustained_flops_per_second),
+        dense_peak_flops_per_second=finite(requirement.dense_peak_flops_per_second),
+        minimum_gpu_count_for_memory=requirement.minimum_gpu_count_for_memory,
+        binding_constraint=requirement.binding_constraint,
+        binding_constraint_reason=binding_reason(
+            requirement, deadline_seconds=deadline_seconds, recommended=recommended
+        ),
+    )
+
+
+def binding_reason(
+    requirement: Requirement, *, deadline_seconds: float | None, recommended: ConfigurationAnswer | None
+) -> str:
+    figures = {
+        "states": format_gb(requirement.model_state_bytes),
+        "memory_count": requirement.minimum_gpu_count_for_memory,
+        "sustained": format_flops_rate(requirement.sustained_flops_per_second or 0.0),
+        "deadline": format_days(deadline_seconds) if deadline_seconds else "",
+        "count": recommended["gpu_count"] if recommended else None,
+        "gpu": recommended["gpu_name"] if recommended else "",
+    }
+    kind = requirement.binding_constraint
+    if kind == "time" and deadline_seconds and recommended and requirement.minimum_gpu_count_for_memory:
+        text = _(
+            "Time decides: %(memory_count)d GPUs would hold the states of %(states)s, but %(deadline)s ask for "
+            "%(sustained)s sustained, which takes %(count)d x %(gpu)s."
+        )
+    elif kind == "time" and deadline_seconds:
+        text = _("Time decides: %(deadline)s ask for %(sustained)s sustained.")
+    elif kind == "memory" and recommended:
+        text = _("Memory decides: states of %(states)s and activations need %(count)d x %(gpu)s.")
+    elif kind == "memory":
+        text = _("Memory decides: the states alone are %(states)s.")
+    elif kind == "batch":
+        text = _("The batch decides: more GPUs would not divide the global batch, so they could not help.")
+    elif kind == "cluster" and recommended:
+        text = _("The size was given: %(count)d x %(gpu)s.")
+    elif kind == "value" and recommended:
+        text = _("Value decides: %(count)d x %(gpu)s have the least product of cost and time; no deadline was given.")
+    else:
+        text = _("No constraint binds: the smallest cluster that is worth its price also meets every wish.")
+    return text % figures
+
+
+def rejection_answers(parts: Parts, rejections: tuple[Rejection, ...]) -> list[RejectionAnswer]:
+    return [rejection_answer(parts, item.gpu_sku, item.code, dict(item.params)) for item in rejections]
+
+
+def rejection_answer(parts: Parts, gpu_sku: str, code: str, params: Params) -> RejectionAnswer:
+    """Why a GPU fell out, with the one figure that decides."""
+    gpu = parts.gpus.get(gpu_sku)
+    named = {"gpu": gpu.name if gpu else gpu_sku, **{key: value for key, value in params.items() if key != "gpu"}}
+    return RejectionAnswer(gpu=gpu_sku, code=code, message=rejection_message(code, named), params=params)
+
+
+def configuration_reasons(
+    configuration: ConfigurationAnswer, *, deadline_seconds: float | None, cheapest_other: ConfigurationAnswer | None
+) -> list[str]:
+    """Why this one: what it meets, what it costs, and what the next best would cost."""
+    reasons = []
+    estimate = configuration["estimate"]
+    seconds = estimate["time"]["training_seconds"]
+    figures = {
+        "count": configuration["gpu_count"],
+        "gpu": configuration["gpu_name"],
+        "servers": configuration["server_count"],
+        "days": format_days(seconds) if seconds else "",
+        "deadline": format_days(deadline_seconds) if deadline_seconds else "",
+        "mfu": format_percent(estimate["time"]["mfu"] or 0.0),
+        "server": configuration["server_name"],
+    }
+    if seconds and deadline_seconds:
+        reasons.append(_("%(count)d x %(gpu)s take %(days)s, within the deadline of %(deadline)s.") % figures)
+    elif seconds:
+        reasons.append(_("%(count)d x %(gpu)s take %(days)s; no deadline was given.") % figures)
+    else:
+        reasons.append(_("%(count)d x %(gpu)s hold the job.") % figures)
+    reasons.append(_("%(servers)d x %(server)s, at an MFU of %(mfu)s.") % figures)
+    if configuration["run_cost"] is None:
+        reasons.append(_("Its rental price is not known: it ranks behind priced configurations."))
+    elif cheapest_other is not None and cheapest_other["run_cost"] is not None:
+        reasons.append(
+            _("The run costs %(own)s in GPU-hours; the next, %(gpu)s, costs %(other)s.")
+            % {
+                "own": _shown(configuration["run_cost"]["amount"], configuration["run_cost"]["currency"]),
+                "gpu": f"{cheapest_other['gpu_count']} x {cheapest_other['gpu_name']}",
+                "other": _shown(cheapest_other["run_cost"]["amount"], cheapest_other["run_cost"]["currency"]),
+            }
+        )
+    nearest = configuration["nearest_run"]
+    if nearest is None:
+        reasons.append(_("No published run on this GPU is close to the job: the range is wider."))
+    else:
+        reasons.append(
+            _("Nearest published run: %(model)s on %(count)d x %(gpu)s, %(rate)s tokens a second and GPU (%(source)s).")
+            % {
+                "model": nearest["model"],
+                "count": nearest["gpu_count"],
+                "gpu": nearest["gpu_name"],
+                "rate": format_si_count(nearest["published_tokens_per_second_per_gpu"]),
+                "source": nearest["source"],
+            }
+        )
+    return reasons
+
+
+def _shown(amount: str, currency: str) -> str:
+    return f"{currency}\N{NO-BREAK SPACE}{round(float(amount)):,}"
+
+
+def upgrade_path(
+    scaling: tuple[ScalingPoint, ...], requirement: Requirement, configuration: ConfigurationAnswer, *, is_board: bool
+) -> list[dict[str, str]]:
+    """What to add when the job grows, and what is kept (M6); figures from the scaling of the same GPU."""
+    seconds = configuration["estimate"]["time"]["training_seconds"]
+    per_server = configuration["gpus_per_server"]
+    count = configuration["gpu_count"]
+    kept = (
+        _("Kept: servers, drives and memory; a GPU board takes no more GPUs, the cluster grows by servers.")
+        if is_board
+        else _("Kept: servers; free GPU places, memory and drives can grow inside first.")
+    )
+    path = []
+    if seconds:
+        enough = [point for point in scaling if point.training_seconds <= seconds / 2]
+        if enough:
+            needed = min(point.gpu_count for point in enough)
+            text = _("Half the time, or twice the tokens in the same time: %(gpus)d GPUs, %(more)d servers more.")
+            what = text % {"gpus": needed, "more": max(0, -(-(needed - count) // per_server))}
+        else:
+            what = _("Half the time is out of reach with this GPU: the batch or the network limits the cluster.")
+        path.append({"change": "deadline_or_tokens", "what": what, "kept": kept})
+    minimum = requirement.minimum_gpu_count_for_memory
+    if minimum:
+        text = _("Twice the parameters: states double to %(states)s, about %(gpus)d GPUs for memory alone.")
+        what = text % {"states": format_gb(2 * requirement.model_state_bytes), "gpus": 2 * minimum}
+        path.append({"change": "parameters", "what": what, "kept": kept})
+    text = _("A newer GPU generation needs a new board or server; network, storage and racks stay where rates match.")
+    path.append({"change": "generation", "what": text, "kept": _("Kept: storage, management nodes, racks.")})
+    return path
+
+
+def faq(
+    configuration: ConfigurationAnswer | None, *, scaling: tuple[ScalingPoint, ...], advice: str, budget_text: str
+) -> list[dict[str, str]]:
+    """The four questions of buyers, answered with this job's figures."""
+    answers = [{"question": _("Bare metal or cloud?"), "answer": advice}]
+    answers.append({"question": _("Can a small budget start?"), "answer": budget_text})
+    if len(scaling) > 1:
+        first, last = scaling[0], scaling[-1]
+        text = _(
+            "It is not linear: from %(few)d to %(many)d GPUs the speed grows %(gain).1f times instead of "
+            "%(ideal).1f, MFU "
+            "goes from %(high)s to %(low)s."
+        ) % {
+            "few": first.gpu_count,
+            "many": last.gpu_count,
+            "gain": last.tokens_per_second / first.tokens_per_second,
+            "ideal": last.gpu_count / first.gpu_count,
+            "high": format_percent(first.mfu),
+            "low": format_percent(last.mfu),
+        }
+        answers.append({"question": _("Does a cluster grow linearly?"), "answer": text})
+    if configuration is not None:
+        interruptions = configuration["estimate"]["time"]["interruptions_expected"]
+        text = _(
+            "%(count)s interruptions are to be expected in this run; someone has to restart, replace and watch. "
+            "Operations "
+            "can be ordered as a service, or be your own staff."
+        ) % {"count": format_si_count(interruptions) if interruptions is not None else "—"}
+        answers.append({"question": _("Is an operations staff of one's own needed?"), "answer": text})
+    return answers
+
+
+def days(seconds: float | None) -> float | None:
+    return None if seconds is None else seconds / SECONDS_PER_DAY

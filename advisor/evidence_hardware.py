@@ -49,6 +49,7 @@ DEFAULT_PORT_GBIT_BY_ARCHITECTURE = {
     "CDNA 4": 400.0,
     "Da Vinci": 200.0,
 }
+LARGEST_COUNT = 1e15
 SMALLEST_TRAINING_PORT_GBIT = 100.0  # slower ports serve management and storage
 # Memory bandwidth where the catalogue has none, GB/s: as reported for the 910B's HBM2e, unverified.
 REPORTED_BANDWIDTH_GB_S = {"huawei-ascend-910b3-64gb": 1600.0, "huawei-ascend-910b4-32gb": 800.0}
@@ -71,9 +72,9 @@ def number(text: str | None, default: float = 0.0) -> float:
 
 
 def whole(text: str | None) -> int | None:
-    """The whole number in a cell; None where it is blank or no number."""
-    value = number(text, float("nan"))
-    return None if value != value else round(value)
+    """The positive whole number in a cell; None where it is blank, no number, or nothing that counts something."""
+    value = number(text)
+    return round(value) if 0.5 <= value <= LARGEST_COUNT else None
 
 
 # --- models -----------------------------------------------------------------------------------------------------------
@@ -278,13 +279,21 @@ def _network_part(text: str) -> str:
     return outside
 
 
-def _server_ports(text: str) -> tuple[float, float] | None:
-    """(sum rate, port rate) of one server's training ports: the largest `count x rate` item, storage alone left out."""
-    best: tuple[float, float] | None = None
+def _training_items(text: str) -> list[str]:
+    """Parts of a list of ports that carry training traffic: those labelled storage or management alone are left out."""
+    items = []
     for item in re.split(r",|;|\+|\band\b", text):
         label = item.split(":", 1)[0].lower() if ":" in item else ""
         if ("storage" in label or "management" in label) and "compute" not in label:
             continue
+        items.append(item)
+    return items
+
+
+def _server_ports(items: list[str]) -> tuple[float, float] | None:
+    """(sum rate, port rate) of one server's training ports: the largest `count x rate` item."""
+    best: tuple[float, float] | None = None
+    for item in items:
         for pattern in (_COUNTED, _COUNTED_OMNIPATH, _COUNTED_PORT_NAME):
             match = pattern.search(item)
             if not match:
@@ -307,8 +316,9 @@ def read_interconnect(text: str, gpus_per_server: int) -> LinkReading:
     kind = "roce" if re.search(r"roce|ethernet|gbe", text, re.IGNORECASE) else "infiniband"
     if re.search(r"infiniband|\bib\b|\bHDR\b|\bNDR\b|\bXDR\b", text, re.IGNORECASE):
         kind = "infiniband"
-    network = _INTERNAL_BYTES.sub(" ", _network_part(text))
-    ports = _server_ports(network)
+    items = _training_items(_INTERNAL_BYTES.sub(" ", _network_part(text)))
+    network = ", ".join(items)
+    ports = _server_ports(items)
     if ports:
         rate = min(ports[0] / gpus_per_server, ports[1])  # a GPU drives one port
         return LinkReading(gbit_per_second_per_gpu=rate, kind=kind, rule="ports of a server, shared")

@@ -38,8 +38,8 @@ def precision_of(label: str, params_total: float) -> tuple[Precision, str]:
         return Precision.FP4, doubt
     if "fp8" in text:
         return Precision.FP8, doubt
-    if "1b: bf16" in text and 0.9e9 < params_total < 1.1e9:
-        return Precision.BF16, ""
+    if "1b: bf16" in text:
+        return (Precision.BF16 if 0.9e9 < params_total < 1.1e9 else Precision.FP16), ""
     if "bf16/fp16" in text:
         return Precision.BF16, "precision: BF16 or FP16, the same rate"
     if "bf16" in text:

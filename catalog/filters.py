@@ -8,6 +8,7 @@ from typing import Any
 import django_filters as filters
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db.models import F, Model, Q, QuerySet
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
@@ -44,22 +45,21 @@ class AtLeast(filters.NumberFilter):  # type: ignore[misc]  # the package has no
 class NullsLastOrdering(filters.OrderingFilter):  # type: ignore[misc]  # the package has no types
     """Sorts with unpublished figures last in both directions, on every database alike; ties by SKU."""
 
+    def __init__(self, *names: str, **computed: Coalesce) -> None:
+        self.computed = computed
+        super().__init__(fields=[(name, name) for name in (*names, *computed)])
+
     def filter(self, queryset: QuerySet[Model], value: list[str] | None) -> QuerySet[Model]:
         if not value:
             return queryset
-        expressions = []
-        for name in value:
-            column = F(self.param_map_inverse[name.lstrip("-")])
-            expressions.append(column.desc(nulls_last=True) if name.startswith("-") else column.asc(nulls_last=True))
-        return queryset.order_by(*expressions, "sku")
-
-    @property
-    def param_map_inverse(self) -> dict[str, str]:
-        return {shown: field for field, shown in self.param_map.items()}
+        columns = [(name, self.computed.get(name.lstrip("-"), F(name.lstrip("-")))) for name in value]
+        return queryset.order_by(
+            *(c.desc(nulls_last=True) if name.startswith("-") else c.asc(nulls_last=True) for name, c in columns), "sku"
+        )
 
 
-def ordering(*names: str) -> NullsLastOrdering:
-    return NullsLastOrdering(fields=[(name, name) for name in ("sku", "vendor", "name", *names)])
+def ordering(*names: str, **computed: Coalesce) -> NullsLastOrdering:
+    return NullsLastOrdering("sku", "vendor", "name", *names, **computed)
 
 
 class PartFilter(filters.FilterSet):  # type: ignore[misc]  # the package has no types
@@ -125,14 +125,13 @@ class ServerFilter(PartFilter):
         "gpu_form_factor",
         "gpu_slot_count",
         "memory_type",
-        "dimm_slot_count",
         "pcie_generation",
-        "nvme_bay_count",
         "rack_units",
-        "max_power_watts",
-        "max_power_watts_derived",
         "cooling",
         "status",
+        usable_dimm_slot_count=Coalesce("dimm_slot_count", "minimum_dimm_slot_count"),
+        usable_nic_slot_count=Coalesce("nic_slot_count", "nic_slot_count_derived"),
+        power_watts=Coalesce("max_power_watts", "max_power_watts_derived"),
     )
 
     class Meta:

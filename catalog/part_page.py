@@ -1,0 +1,213 @@
+"""What the page of one part shows beside its own columns: rates, relations, prices in force."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from django.db.models import Q
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from catalog.kinds import Kind
+from catalog.models import CloudPrice, Gpu, Part, Price, PriceBook, ReferenceBuild, Server, Tier
+from catalog.money import format_money
+from catalog.presentation import PAGE_DIGITS, Cell, cell, facts, label_of, number_text
+from catalog.words import word
+
+LINK = re.compile(r"https?://\S+|(?<![\w:/.])(?:[\w-]+\.)+[a-z]{2,}/\S+")
+RATES = (("TF32", "tf32"), ("FP16", "fp16"), ("BF16", "bf16"), ("FP8", "fp8"), ("FP4", "fp4"), ("INT8", "int8"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate:
+    label: str
+    unit: str
+    dense: Cell
+    sparse: Cell | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriceRow:
+    sku: str
+    book: str
+    book_url: str
+    item: str
+    amount: str
+    exact: str
+    mark: str
+    is_indicative: bool
+    as_of: date | None
+    origin_text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A place where figures were read; a link where the locator is an address."""
+
+    text: str
+    url: str
+
+
+def part_context(kind: Kind, part: Part) -> dict[str, Any]:
+    unverified = [label_of(type(part), name) for name in part.unverified_fields if _has_label(part, name)]
+    return {
+        "groups": [(title, facts(part, fields)) for title, fields in kind.groups],
+        "rates": rates(part) if isinstance(part, Gpu) else [],
+        "related": relations(part),
+        "prices": prices_in_force(part),
+        "cloud_prices": cloud_rows(part) if isinstance(part, Gpu) else [],
+        "sources": sources(part),
+        "unverified": unverified,
+        "sizing_query": sizing_query(part),
+    }
+
+
+def _has_label(part: Part, name: str) -> bool:
+    return name in {field.name for field in part._meta.get_fields()}
+
+
+def rates(gpu: Gpu) -> list[Rate]:
+    """Vector rates first, then tensor rates dense and with sparsity; precisions without hardware are left out."""
+    rows = [
+        Rate(label=label, unit="TFLOPS", dense=_rate(gpu, field), sparse=None)
+        for label, field in (("FP64", "fp64_flops_per_second"), ("FP32", "fp32_dense_flops_per_second"))
+    ]
+    rows += [
+        Rate(
+            label=label,
+            unit="TOPS" if code == "int8" else "TFLOPS",
+            dense=_rate(gpu, f"{code}_dense_flops_per_second"),
+            sparse=_rate(gpu, f"{code}_sparse_flops_per_second"),
+        )
+        for label, code in RATES
+    ]
+    return [row for row in rows if not row.dense.is_missing or (row.sparse and not row.sparse.is_missing)]
+
+
+def _rate(gpu: Gpu, field: str) -> Cell:
+    return cell(gpu, field, digits=PAGE_DIGITS)
+
+
+def relations(part: Part) -> list[tuple[str, list[Part]]]:
+    """Parts that go together, under a heading."""
+    if isinstance(part, Gpu):
+        return [(_("Servers that take it"), [row for row in part.servers.all() if row.is_active])]
+    if isinstance(part, Server):
+        return [(_("GPUs that it takes"), [row for row in part.supported_gpus.all() if row.is_active])]
+    if isinstance(part, Tier):
+        return [(_("Reference builds"), [row for row in part.builds.all() if row.is_active])]
+    if isinstance(part, ReferenceBuild):
+        return [(_("Tier"), [part.tier])]
+    return []
+
+
+def prices_in_force(part: Part) -> list[PriceRow]:
+    """Prices of the books that hold today: its own, and for a GPU those of complete servers with it."""
+    today = timezone.localdate()
+    prices = Price.objects.published().effective_on(today).with_specs().exclude(book__basis=PriceBook.Basis.CLOUD)
+    wanted = Q(sku=part.sku)
+    if isinstance(part, Gpu):
+        wanted |= Q(condition=part.sku)
+    rows = prices.filter(wanted).order_by("book__basis", "book__currency", "sku", "unit", "term_months")
+    return price_rows(rows)
+
+
+def price_rows(prices: Iterable[Price], book: PriceBook | None = None) -> list[PriceRow]:
+    return [_price_row(price, book or price.book) for price in prices]
+
+
+def _price_row(price: Price, book: PriceBook) -> PriceRow:
+    is_fraction = price.unit == "fraction"
+    amount = f"{number_text(price.amount * 100, 4)} %" if is_fraction else format_money(price.amount, book.currency)
+    return PriceRow(
+        sku=price.sku,
+        book=book.name,
+        book_url=reverse("catalog:price-book", args=[book.code]),
+        item=_item(price),
+        amount=amount,
+        exact=f"{price.amount.normalize():f}",
+        mark=word(price.origin_mark),
+        is_indicative=price.is_indicative,
+        as_of=price.as_of,
+        origin_text=price.origin_text,
+    )
+
+
+def _item(price: Price) -> str:
+    """What one amount buys, in words."""
+    if price.unit == "fraction":
+        return word(price.condition)
+    if price.unit == "gpu_hour":
+        hour = _("GPU-hour")
+        if price.term_months is None:
+            text = _("%(unit)s, on demand") % {"unit": hour}
+        else:
+            term = ngettext("%(count)d month", "%(count)d months", price.term_months) % {"count": price.term_months}
+            text = _("%(unit)s, %(term)s") % {"unit": hour, "term": term}
+        if price.condition:
+            text = f"{text} · {' · '.join(word(part) for part in price.condition.split('/'))}"
+        return text
+    if price.condition:
+        return _("Server %(server)s with %(gpu)s") % {"server": price.sku, "gpu": price.condition}
+    return _("each")
+
+
+def cloud_rows(gpu: Gpu) -> list[dict[str, Any]]:
+    """Published cloud prices of a GPU-hour by provider class, newest dates; trend rows stay out."""
+    rows = [row for row in gpu.cloud_prices.all() if row.is_newest_only]
+    rows.sort(key=lambda row: (row.currency, row.provider_class, row.deployment, row.commitment))
+    return [_cloud_row(row) for row in rows]
+
+
+def _cloud_row(row: CloudPrice) -> dict[str, Any]:
+    def money(amount: Decimal) -> str:
+        return format_money(amount, row.currency)
+
+    return {
+        "provider_class": word(row.provider_class),
+        "deployment": word(row.deployment),
+        "commitment": word(row.commitment),
+        "low": money(row.low_amount),
+        "median": money(row.median_amount),
+        "high": money(row.high_amount),
+        "provider_count": row.provider_count,
+        "as_of": row.as_of_to,
+    }
+
+
+def sources(part: Part) -> list[Source]:
+    """Title and locators; addresses without a scheme become links too."""
+    found = [Source(text=part.source_title, url="")] if part.source_title else []
+    for locator in part.source_locator.split("; "):
+        if locator.strip():
+            found.append(Source(text=locator.strip(), url=_address(locator.strip())))
+    return found
+
+
+def _address(locator: str) -> str:
+    """`github:owner/repository@commit:path` and plain addresses as links; anything else stays text."""
+    if match := re.fullmatch(r"github:([\w.-]+/[\w.-]+?)(?:@([0-9a-f]+))?(?::(\S+))?", locator):
+        repository, commit, path = match.groups()
+        if commit and path:
+            return f"https://github.com/{repository}/blob/{commit}/{path}"
+        return f"https://github.com/{repository}"
+    if match := LINK.search(locator):
+        address = match[0].rstrip(".,)")
+        return address if address.startswith("http") else f"https://{address}"
+    return ""
+
+
+def sizing_query(part: Part) -> str:
+    """A link into the sizing page with this part chosen."""
+    if isinstance(part, Gpu) and part.is_sizeable and part.is_active:
+        return f"gpu={part.sku}"
+    if part.kind_code == "model-architectures":
+        return f"preset={part.sku}"
+    return ""

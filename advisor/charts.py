@@ -74,6 +74,7 @@ class Mark:
 class ScalingChart:
     """Training days and MFU against the number of GPUs (each step of the horizontal axis doubles them)."""
 
+    rows: tuple[Mapping[str, Any], ...]
     days_path: str
     ideal_path: str
     mfu_path: str
@@ -177,12 +178,16 @@ def _end_to_end(values: Sequence[tuple[str, float]], whole: float, scale: float)
 def scaling_chart(
     points: Sequence[Mapping[str, Any]], *, chosen_gpu_count: int | None, deadline_seconds: float | None
 ) -> ScalingChart | None:
-    """None with fewer than three sizes: two points are a table, not a curve."""
-    rows = sorted(
+    """None with fewer than three sizes: two points are a table, not a curve.
+
+    A size at which a smaller cluster is as fast (the batch or the heads do not divide well there) is no choice and is
+    left out, except the chosen one.
+    """
+    kept = _worthwhile(points, chosen_gpu_count)
+    rows = [
         (int(p["gpu_count"]), float(p["training_seconds"]) / SECONDS_PER_DAY, float(p["mfu"]), bool(p.get("is_knee")))
-        for p in points
-        if p.get("training_seconds")
-    )
+        for p in kept
+    ]
     if len(rows) < 3:
         return None
     low, high = math.log2(rows[0][0]), math.log2(rows[-1][0])
@@ -209,6 +214,7 @@ def scaling_chart(
     knee = next((row for row in rows if row[3]), None)
     deadline_days = deadline_seconds / SECONDS_PER_DAY if deadline_seconds else None
     return ScalingChart(
+        rows=tuple(kept),
         days_path=_path([(x(n), 100 - 100 * days / day_top) for n, days, _m, _k in rows]),
         ideal_path=_path([(x(n), 100 - 100 * first_days * first_count / n / day_top) for n, _d, _m, _k in rows]),
         mfu_path=_path([(x(n), 100 - 100 * mfu / mfu_top) for n, _d, mfu, _k in rows]),
@@ -226,6 +232,16 @@ def scaling_chart(
         first_mfu=rows[0][2],
         last_mfu=rows[-1][2],
     )
+
+
+def _worthwhile(points: Sequence[Mapping[str, Any]], chosen_gpu_count: int | None) -> list[Mapping[str, Any]]:
+    kept: list[Mapping[str, Any]] = []
+    best_seconds = math.inf
+    for point in sorted((p for p in points if p.get("training_seconds")), key=lambda p: int(p["gpu_count"])):
+        if point["training_seconds"] < best_seconds or point["gpu_count"] == chosen_gpu_count:
+            kept.append(point)
+            best_seconds = min(best_seconds, point["training_seconds"])
+    return kept
 
 
 def poor_from(sizes: Sequence[tuple[int, float]]) -> int | None:

@@ -2,56 +2,100 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PriceCell:
+    """An item in one price list: its lines added up. `amount` None where any of them has no price."""
+
+    quantity: int
+    unit: str
+    unit_price: Mapping[str, str] | None
+    amount: Mapping[str, str] | None
+    is_indicative: bool
+    origin_mark: str
+    as_of: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PriceRow:
-    """An item with its line in each price list; a line is None where that list does not sell the item."""
+    """An item with its cell in each price list; a cell is None where that list does not name the item."""
 
     sku: str
     kind: str
     name: str
     quantity: int
-    reason: str
+    reasons: tuple[str, ...]
     part_of: str | None
-    rental: Mapping[str, Any] | None
-    purchase: Mapping[str, Any] | None
+    rental: PriceCell | None
+    purchase: PriceCell | None
 
 
 def price_rows(configuration: Mapping[str, Any]) -> list[PriceRow]:
-    """Items of the bill of materials first, parts of a server under it; then what only a price list names."""
-    rental = _lines(configuration["prices"]["rental"])
-    purchase = _lines(configuration["prices"]["purchase"])
-    items = {line["sku"]: line for line in configuration["bill_of_materials"]}
-    for line in (*rental.values(), *purchase.values()):
-        items.setdefault(line["sku"], line)
-    return [
-        PriceRow(
-            sku=sku,
-            kind=item["kind"],
-            name=item["name"],
-            quantity=item["quantity"],
-            reason=item.get("reason") or "",
-            part_of=item.get("part_of"),
-            rental=rental.get(sku),
-            purchase=purchase.get(sku),
-        )
-        for sku, item in items.items()
-    ]
+    """Lines of one item and kind become one row; items that only a price list names stand at the end."""
+    bill = _grouped(configuration["bill_of_materials"])
+    books = {basis: _grouped(_lines(configuration["prices"][basis])) for basis in ("rental", "purchase")}
+    for lines in books.values():
+        for key, group in lines.items():
+            bill.setdefault(key, group)
+    return [_row(lines, books["rental"].get(key), books["purchase"].get(key)) for key, lines in bill.items()]
 
 
 def missing_prices(configuration: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """What the totals leave out, of both lists, each said once."""
-    books: Iterable[Mapping[str, Any] | None] = (
-        configuration["prices"]["rental"],
-        configuration["prices"]["purchase"],
-    )
+    books: Iterable[Mapping[str, Any] | None] = configuration["prices"].values()
     said = {missing["message"]: missing for book in books if book for missing in book["missing"]}
     return list(said.values())
 
 
-def _lines(book: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]]:
-    return {line["sku"]: line for line in book["lines"]} if book else {}
+def _lines(book: Mapping[str, Any] | None) -> Sequence[Mapping[str, Any]]:
+    return book["lines"] if book else ()
+
+
+def _grouped(lines: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], list[Mapping[str, Any]]]:
+    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for line in lines:
+        groups.setdefault((line["sku"], line["kind"]), []).append(line)
+    return groups
+
+
+def _row(
+    lines: Sequence[Mapping[str, Any]],
+    rental: Sequence[Mapping[str, Any]] | None,
+    purchase: Sequence[Mapping[str, Any]] | None,
+) -> PriceRow:
+    first = lines[0]
+    return PriceRow(
+        sku=first["sku"],
+        kind=first["kind"],
+        name=first["name"],
+        quantity=sum(line["quantity"] for line in lines),
+        reasons=tuple(dict.fromkeys(line["reason"] for line in lines if line.get("reason"))),
+        part_of=first.get("part_of"),
+        rental=_cell(rental),
+        purchase=_cell(purchase),
+    )
+
+
+def _cell(lines: Sequence[Mapping[str, Any]] | None) -> PriceCell | None:
+    if not lines:
+        return None
+    first = lines[0]
+    amounts = [line["amount"] for line in lines]
+    amount: dict[str, str] | None = None
+    if all(amounts):
+        total = sum((Decimal(money["amount"]) for money in amounts), Decimal(0))
+        amount = {"amount": str(total), "currency": amounts[0]["currency"]}
+    return PriceCell(
+        quantity=sum(line["quantity"] for line in lines),
+        unit=first["unit"],
+        unit_price=first["unit_price"] if all(line["unit_price"] == first["unit_price"] for line in lines) else None,
+        amount=amount,
+        is_indicative=any(line["is_indicative"] for line in lines),
+        origin_mark=first["origin_mark"],
+        as_of=first["as_of"],
+    )

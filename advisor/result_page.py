@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from django.urls import NoReverseMatch, reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext, pgettext
 
 from advisor import charts, figures
 from advisor.price_table import missing_prices, price_rows
@@ -28,10 +30,13 @@ class Charts:
     ownership: charts.OwnershipChart | None
 
 
-def result_context(answer: Mapping[str, Any], *, query: str, origin: str) -> dict[str, Any]:
+def result_context(
+    answer: Mapping[str, Any], *, query: str, origin: str, deadline_seconds: float | None
+) -> dict[str, Any]:
     """Context of `advisor/result/*`: `query` is the canonical query string, `origin` the site's scheme and host."""
     best = answer["recommended"]
-    deadline_seconds = answer["training"].get("deadline_seconds")
+    shown = [best, *answer["alternatives"]] if best else list(answer["alternatives"])
+    reasons = {rejection["gpu"]: rejection["message"] for rejection in answer["rejected"]}
     context: dict[str, Any] = {
         "answer": answer,
         "deadline_seconds": deadline_seconds,
@@ -42,9 +47,13 @@ def result_context(answer: Mapping[str, Any], *, query: str, origin: str) -> dic
         "notes": [problem for problem in answer["problems"] if problem["severity"] == "note"],
         "announcement": _announcement(answer),
         "headline_title": _title(best),
+        "configurations": [(row, "" if row is best else reasons.get(row["gpu"], "")) for row in shown],
+        "other_rejections": [
+            rejection for rejection in answer["rejected"] if rejection["gpu"] not in {row["gpu"] for row in shown}
+        ],
     }
     if not best:
-        return context | {"configurations": answer["alternatives"]}
+        return context
     rent_or_buy = answer["rent_or_buy"]
     comparison = answer["deployment_comparison"]
     return context | {
@@ -56,13 +65,14 @@ def result_context(answer: Mapping[str, Any], *, query: str, origin: str) -> dic
             ),
             ownership=charts.ownership_chart(rent_or_buy) if rent_or_buy else None,
         ),
-        "configurations": [best, *answer["alternatives"]],
         "price_rows": price_rows(best),
         "missing_prices": missing_prices(best),
         "price_books": _price_books(best),
         "total_server_count": best["server_count"] + best["spare_server_count"],
         "loss_presets": _loss_presets(query, comparison) if comparison else [],
         "has_deployment_gap": _has_gap(comparison),
+        "checks_summary": _checks_summary(best["checks"]),
+        "has_serious_checks": any(check["severity"] in {"blocks", "check"} for check in best["checks"]),
         "ownership_rows": _ownership_rows(rent_or_buy) if rent_or_buy else [],
     }
 
@@ -83,6 +93,18 @@ def _announcement(answer: Mapping[str, Any]) -> str:
         "count": best["gpu_count"],
         "days": figures.format_days(seconds),
     }
+
+
+def _checks_summary(checks: list[Mapping[str, Any]]) -> str:
+    """Counts by severity: `2 to check before order, 5 notes`."""
+    counts = Counter(check["severity"] for check in checks)
+    words = [
+        ngettext("%(count)s blocks", "%(count)s block", counts["blocks"]) % {"count": counts["blocks"]},
+        _("%(count)s to check before order") % {"count": counts["check"]},
+        ngettext("%(count)s note", "%(count)s notes", counts["note"]) % {"count": counts["note"]},
+    ]
+    shown = [word for word, severity in zip(words, ("blocks", "check", "note"), strict=True) if counts[severity]]
+    return pgettext("between items", ", ").join(shown)
 
 
 def _api_url(origin: str, query: str) -> str:

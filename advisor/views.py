@@ -22,6 +22,7 @@ from advisor.form_page import PAGE_NAMES, expert_groups, page_form
 from advisor.inputs import InputError
 from advisor.method_page import constants, sections
 from advisor.result_page import EXAMPLE_QUERY, result_context
+from advisor.services import scenario_search
 from advisor.validation_page import validation as stored_validation
 
 RUNS_PER_PAGE = 50
@@ -37,15 +38,15 @@ def sizing(request: HttpRequest) -> HttpResponse:
     form = page_form(request.GET if is_asked else None)
     context: dict[str, Any] = {"form": form, "example_query": EXAMPLE_QUERY}
     if is_asked and form.is_valid() and form.checked is not None:
-        from advisor.services import scenario_search
-
         try:
             answer = scenario_search(checked=form.checked)
         except InputError as error:
             form.add_faults(error)
         else:
             origin = f"{request.scheme}://{request.get_host()}"
-            context |= result_context(answer, query=form.query, origin=origin)
+            context |= result_context(
+                answer, query=form.query, origin=origin, deadline_seconds=form.checked.deadline_seconds
+            )
     context["form_groups"] = expert_groups(form)
     is_refused = form.is_bound and bool(form.errors)
     htmx = request.htmx  # type: ignore[attr-defined]

@@ -99,6 +99,10 @@ PRICE_UNITS: Words = {
     "server_month": gettext_lazy("per server and month"),
     "each": gettext_lazy("each"),
     "month": gettext_lazy("a month"),
+    "one_time": gettext_lazy("once"),
+    "engineer_day": gettext_lazy("per engineer and day"),
+    "year": gettext_lazy("a year"),
+    "per_spare_server_month": gettext_lazy("per spare server and month"),
 }
 
 

@@ -15,6 +15,7 @@ urlpatterns = [
     path("", include("advisor.urls")),
     path("catalog/", include("catalog.urls")),
     path("quotes/", include("quotes.urls")),
+    path("q/", include("quotes.customer_urls")),
     path("api/v1/", include("advisor.api.urls")),
     path("api/v1/", include("catalog.api.urls")),
     path("api/v1/", include("quotes.api.urls")),

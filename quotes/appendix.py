@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.utils.functional import Promise
-from django.utils.translation import pgettext_lazy
 
 from advisor.charts import Bar, memory_chart, step_chart
+from advisor.templatetags.page import PARTS, STEP_PARTS
 
 # The light chart colours of tokens.css as sRGB: the renderer applies no stylesheet inside SVG.
 COLOURS: dict[str, str] = {
@@ -25,23 +25,6 @@ COLOURS: dict[str, str] = {
     "exposed_communication": "#ce903a",
     "bubble": "#d5b0d0",
     "deployment": "#8a857e",
-}
-MEMORY_LABELS: dict[str, Promise] = {
-    "weight": pgettext_lazy("memory part", "Weights"),
-    "gradient": pgettext_lazy("memory part", "Gradients"),
-    "optimizer": pgettext_lazy("memory part", "Optimizer states"),
-    "activation": pgettext_lazy("memory part", "Activations"),
-    "logits": pgettext_lazy("memory part", "Logits and loss"),
-    "buffer": pgettext_lazy("memory part", "Buffers"),
-    "allocator": pgettext_lazy("memory part", "Fragmentation"),
-    "overhead": pgettext_lazy("memory part", "Framework overhead"),
-}
-STEP_LABELS: dict[str, Promise] = {
-    "compute": pgettext_lazy("part of a step", "Compute"),
-    "exposed_communication": pgettext_lazy("part of a step", "Exposed communication"),
-    "bubble": pgettext_lazy("part of a step", "Pipeline bubble"),
-    "optimizer": pgettext_lazy("part of a step", "Optimizer"),
-    "deployment": pgettext_lazy("part of a step", "Virtualization loss"),
 }
 
 
@@ -86,19 +69,19 @@ def appendix_of(basis: Mapping[str, Any]) -> Appendix | None:
         basis=basis,
         configuration=configuration,
         estimate=estimate,
-        memory=_parts(memory.bars, MEMORY_LABELS),
+        memory=_parts(memory.bars, PARTS),
         memory_limit_x=f"{memory.limit_at:.3f}",
         available_bytes=memory.available_bytes,
         total_bytes=memory.total.value,
         free_bytes=memory.free_bytes,
-        step=_parts(step.bars, STEP_LABELS) if step else (),
+        step=_parts(step.bars, STEP_PARTS) if step else (),
         step_seconds=step.step_seconds if step else None,
         assumptions=_assumptions(basis, estimate),
         checks=tuple(check for check in configuration.get("checks", ()) if check.get("severity") != "ok"),
     )
 
 
-def _parts(bars: Sequence[Bar], labels: Mapping[str, Promise]) -> tuple[Part, ...]:
+def _parts(bars: Sequence[Bar], labels: Mapping[str, str | Promise]) -> tuple[Part, ...]:
     return tuple(
         Part(
             label=labels.get(bar.code, bar.code),

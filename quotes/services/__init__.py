@@ -7,12 +7,14 @@ from quotes.services.editing import LineEdit, StaleEditError, quote_cancel, quot
 from quotes.services.issuing import Fault, IssueRefusedError, issue_faults, quote_issue
 from quotes.services.lifecycle import (
     quote_accept,
+    quote_answer_by_customer,
     quote_decline,
     quote_mark_sent,
     quote_share,
     quote_unshare,
     quote_withdraw,
 )
+from quotes.services.log import require_open
 
 __all__ = [
     "CustomerData",
@@ -22,6 +24,7 @@ __all__ = [
     "StaleEditError",
     "issue_faults",
     "quote_accept",
+    "quote_answer_by_customer",
     "quote_cancel",
     "quote_create",
     "quote_create_from_recommendation",
@@ -34,4 +37,5 @@ __all__ = [
     "quote_share",
     "quote_unshare",
     "quote_withdraw",
+    "require_open",
 ]

@@ -18,7 +18,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from quotes import access, fonts, numbers, pdf, snapshot
+from quotes import access, fonts, numbers, snapshot
 from quotes.models import (
     MAX_LINES,
     Quote,
@@ -27,6 +27,7 @@ from quotes.models import (
     QuoteRevision,
     end_of_day,
 )
+from quotes.pdf import render as render_pdf
 from quotes.services.editing import StaleEditError
 from quotes.services.log import checked, locked, log
 from quotes.states import LIVE_STATES, Action, State, state_after
@@ -61,7 +62,7 @@ def quote_issue(
     actor: access.Actor,
     revision: QuoteRevision,
     expected_version: int | None = None,
-    render: Callable[[snapshot.Snapshot], bytes] = pdf.render,
+    render: Callable[[snapshot.Snapshot], bytes] = render_pdf,
 ) -> QuoteRevision:
     """Issue a draft. `render` makes the PDF of a snapshot; it runs outside any transaction.
 

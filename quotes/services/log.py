@@ -46,3 +46,8 @@ def checked(actor: access.Actor, action: Action, revision: QuoteRevision) -> tup
     access.require(actor, action, revision)
     state = revision.effective_state(timezone.now())
     return state, state_after(state, action)
+
+
+def require_open(actor: access.Actor, action: Action, revision: QuoteRevision) -> None:
+    """Raises when the action is not open: before a page offers it."""
+    checked(actor, action, revision)

@@ -17,7 +17,8 @@ from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
 from advisor import figures
-from advisor.input_fields import BY_QUERY, FieldKind, InputField, Text
+from advisor.input_fields import BY_QUERY
+from advisor.input_kinds import FieldKind, InputField, Text
 from advisor.input_parsing import parse_recommendation_request
 from advisor.input_query import body_from_query, query_from_body
 from advisor.input_types import CheckedRecommendation, InputError

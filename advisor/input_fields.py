@@ -7,105 +7,37 @@ bound or a default is written once.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import Decimal
-from enum import StrEnum
-from typing import TYPE_CHECKING, TypeAlias
 
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from advisor.engine.specs import AttentionKernel, Method, Optimizer, Precision, Recipe, Recomputation
+from advisor.input_kinds import (
+    ESTIMATE,
+    RECOMMENDATION,
+    FieldKind,
+    InputField,
+    Text,
+    choices_of,
+    count_row,
+    factor_row,
+    whole_row,
+)
 from advisor.quantities import SECONDS_PER_DAY, Kind
 from catalog.money import MINOR_UNITS
 
-if TYPE_CHECKING:
-    from django.utils.functional import _StrPromise
-
-Text: TypeAlias = "str | _StrPromise"
-ESTIMATE = "estimate"
-RECOMMENDATION = "recommendation"
-BOTH = frozenset({ESTIMATE, RECOMMENDATION})
 _ESTIMATE_ONLY = frozenset({ESTIMATE})
 _RECOMMENDATION_ONLY = frozenset({RECOMMENDATION})
 
-
-class FieldKind(StrEnum):
-    """How a raw value is read."""
-
-    QUANTITY = "quantity"  # a number, or text by the grammar of quantities
-    WHOLE = "whole"  # a small whole number: GPUs, group sizes
-    FRACTION = "fraction"  # 0..1, or text with a percent sign
-    CHOICE = "choice"
-    CHOICES = "choices"  # a list of choices
-    FLAG = "flag"
-    TEXT = "text"  # a key of the catalogue
-    TEXTS = "texts"
-    OBJECT = "object"  # handed on whole
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InputField:
-    """One row. Bounds are in the unit of the API (`unit`); `scale` takes a bare number to the unit of the engine."""
-
-    name: str
-    pointer: str
-    kind: FieldKind
-    label: Text
-    help: Text = ""
-    unit: Text = ""
-    quantity: Kind = Kind.NUMBER
-    minimum: Decimal | None = None
-    maximum: Decimal | None = None
-    is_minimum_excluded: bool = False
-    scale: Decimal = Decimal(1)
-    default: str | int | bool | None = None
-    default_source: Text = ""
-    choices: tuple[tuple[str, Text], ...] = ()
-    aliases: tuple[tuple[str, str], ...] = ()
-    query: str | None = None
-    example: str = ""
-    is_simple: bool = False
-    routes: frozenset[str] = BOTH
-
-    @property
-    def key(self) -> str:
-        """The name in its own object of the body: `tokens` of `/training/tokens`."""
-        return self.pointer.rsplit("/", 1)[1]
-
-
-def _choices(*pairs: tuple[str, Text]) -> tuple[tuple[str, Text], ...]:
-    return pairs
-
-
-def _count(name: str, pointer: str, label: Text, low: str, high: str, **rest: object) -> InputField:
-    return InputField(
-        name=name, pointer=pointer, kind=FieldKind.QUANTITY, label=label,
-        minimum=Decimal(low), maximum=Decimal(high), **rest,  # type: ignore[arg-type]
-    )  # fmt: skip
-
-
-def _whole(name: str, pointer: str, label: Text, low: int, high: int, **rest: object) -> InputField:
-    return InputField(
-        name=name, pointer=pointer, kind=FieldKind.WHOLE, label=label,
-        quantity=Kind.COUNT, minimum=Decimal(low), maximum=Decimal(high), **rest,  # type: ignore[arg-type]
-    )  # fmt: skip
-
-
-def _factor(name: str, label: Text, low: str, high: str, help: Text) -> InputField:
-    return InputField(
-        name=name, pointer=f"/deployment/{name}", kind=FieldKind.QUANTITY, label=label, help=help,
-        minimum=Decimal(low), maximum=Decimal(high), query=name,
-    )  # fmt: skip
-
-
-METHODS = _choices(
+METHODS = choices_of(
     (Method.PRETRAIN.value, _("Pretraining")),
     (Method.CONTINUED_PRETRAIN.value, _("Continued pretraining")),
     (Method.FULL_FINETUNE.value, _("Full fine-tuning")),
     (Method.LORA.value, _("LoRA fine-tuning")),
     (Method.QLORA.value, _("QLoRA fine-tuning")),
 )
-PRECISIONS = _choices(
+PRECISIONS = choices_of(
     (Precision.BF16.value, "BF16"),
     (Precision.FP16.value, "FP16"),
     (Precision.FP8.value, "FP8"),
@@ -114,7 +46,7 @@ PRECISIONS = _choices(
     (Precision.TF32.value, "TF32"),
     (Precision.FP32.value, "FP32"),
 )
-OPTIMIZERS = _choices(
+OPTIMIZERS = choices_of(
     (Optimizer.ADAMW.value, "AdamW"),
     (Optimizer.ADAMW_8BIT.value, _("AdamW, 8-bit states")),
     (Optimizer.ADAFACTOR.value, "Adafactor"),
@@ -122,29 +54,29 @@ OPTIMIZERS = _choices(
     (Optimizer.MUON.value, "Muon"),
     (Optimizer.LION.value, "Lion"),
 )
-RECIPES = _choices(
+RECIPES = choices_of(
     (Recipe.MEGATRON.value, "Megatron-LM"),
     (Recipe.FSDP.value, "PyTorch FSDP"),
     (Recipe.DEEPSPEED.value, "DeepSpeed ZeRO"),
     (Recipe.PURE_BF16.value, _("Pure BF16")),
 )
-PROFILES = _choices(
+PROFILES = choices_of(
     ("bare_metal", _("Bare metal")),
     ("virtualized_dedicated", _("Virtualized, whole server dedicated")),
     ("virtualized_shared", _("Virtualized, shared by several tenants")),
 )
-TEXT_LANGUAGES = _choices(
+TEXT_LANGUAGES = choices_of(
     ("en", _("English")), ("zh", _("Chinese")), ("code", _("Source code")), ("mixed", _("Many languages"))
 )
 CURRENCIES = tuple((code, code) for code in MINOR_UNITS)
 
 MODEL_FIELDS = (
-    _count(
+    count_row(
         "parameters", "/model/parameters", _("Parameters"), "1e6", "1e14", quantity=Kind.COUNT, query="parameters",
         help=_("All parameters of the model, such as 7B, 70B or 700亿. The shape is inferred and shown."),
         example="70B", is_simple=True,
     ),
-    _count(
+    count_row(
         "active_parameters", "/model/active_parameters", _("Active parameters"), "1e5", "1e14", quantity=Kind.COUNT,
         query="active_parameters",
         help=_("Mixture of experts only: parameters that one token passes through."), example="37B",
@@ -164,25 +96,26 @@ MODEL_FIELDS = (
 )  # fmt: skip
 
 TRAINING_FIELDS = (
-    _count(
+    count_row(
         "tokens", "/training/tokens", _("Training tokens"), "1", "1e15", quantity=Kind.TOKENS, query="tokens",
         help=_("Tokens seen in the whole run, such as 1.4T or 2万亿. Left out: 20 per parameter are proposed."),
         unit=_("tokens"), example="1.4T", is_simple=True,
     ),
-    _count(
+    count_row(
         "samples", "/training/tokens/samples", _("Samples"), "1", "1e13", quantity=Kind.COUNT, query="samples",
         help=_("With length and epochs, instead of a token count."), example="50000",
     ),
-    _whole(
+    whole_row(
         "sample_length", "/training/tokens/sequence_length", _("Tokens per sample"), 1, 16_777_216,
         query="sample_length", unit=_("tokens"), help=_("Average length of one sample."), example="8192",
     ),
-    _count(
+    count_row(
         "epochs", "/training/tokens/epochs", _("Epochs"), "0.001", "1e4", query="epochs",
         help=_("How often the data set is read."), example="3",
     ),
-    _count(
-        "gigabytes", "/training/tokens/gigabytes", _("Text"), "1e-6", "1e9", query="gigabytes", unit="GB",
+    count_row(
+        "gigabytes", "/training/tokens/gigabytes", pgettext_lazy("data set", "Text"), "1e-6", "1e9",
+        query="gigabytes", unit="GB",
         help=_("Size of the plain text in UTF-8, instead of a token count. 1 GB is 10^9 bytes."), example="500",
     ),
     InputField(
@@ -206,16 +139,16 @@ TRAINING_FIELDS = (
         choices=OPTIMIZERS, default=Optimizer.ADAMW.value, query="optimizer",
         help=_("Decides how many bytes of state a parameter carries."), example=Optimizer.ADAMW.value,
     ),
-    _whole(
+    whole_row(
         "sequence_length", "/training/sequence_length", _("Sequence length"), 1, 16_777_216, default=4096,
         query="sequence_length", unit=_("tokens"), default_source=_("Llama 2, arXiv:2307.09288."),
         help=_("Tokens of one training sequence."), example="4096",
     ),
-    _whole(
+    whole_row(
         "global_batch_size", "/training/global_batch_size", _("Global batch, sequences"), 1, 16_777_216,
         query="global_batch_size", unit=_("sequences"), help=_("Sequences per optimizer step."), example="1024",
     ),
-    _count(
+    count_row(
         "global_batch_tokens", "/training/global_batch_tokens", _("Global batch, tokens"), "1", "1e12",
         quantity=Kind.TOKENS, query="global_batch_tokens", unit=_("tokens"),
         help=_("Tokens per optimizer step. Left out: a default by model size, shown as an assumption."),
@@ -228,7 +161,7 @@ TRAINING_FIELDS = (
     ),
     InputField(
         name="gradient_dtype", pointer="/training/gradient_dtype", kind=FieldKind.CHOICE, label=_("Gradient type"),
-        choices=_choices(("bf16", "BF16"), ("fp32", "FP32")), query="gradient_dtype",
+        choices=choices_of(("bf16", "BF16"), ("fp32", "FP32")), query="gradient_dtype",
         help=_("Left out: the recipe's own."), example="fp32",
     ),
     InputField(
@@ -237,18 +170,20 @@ TRAINING_FIELDS = (
     ),
     InputField(
         name="attention", pointer="/training/attention", kind=FieldKind.CHOICE, label=_("Attention kernel"),
-        choices=_choices((AttentionKernel.FLASH.value, "FlashAttention"), (AttentionKernel.EAGER.value, _("Unfused"))),
+        choices=choices_of((AttentionKernel.FLASH.value, "FlashAttention"), (AttentionKernel.EAGER.value, _("Unfused"))),
         default=AttentionKernel.FLASH.value, query="attention", example=AttentionKernel.FLASH.value,
         help=_("Unfused attention keeps a square of the sequence length."),
     ),
     InputField(
         name="offload", pointer="/training/offload", kind=FieldKind.CHOICE, label=_("Offload to host memory"),
-        choices=_choices(
-            ("none", _("Nothing")), ("optimizer", _("Optimizer states")), ("parameters", _("Optimizer and weights"))
+        choices=choices_of(
+            ("none", pgettext_lazy("offload", "Nothing")),
+            ("optimizer", _("Optimizer states")),
+            ("parameters", _("Optimizer and weights")),
         ),
         default="none", query="offload", help=_("Trades GPU memory for PCIe time."), example="none",
     ),
-    _whole(
+    whole_row(
         "lora_rank", "/training/lora/rank", _("LoRA rank"), 1, 4096, default=16, query="lora_rank",
         default_source=_("LoRA, arXiv:2106.09685."), help=_("Width of an adapter."), example="16",
     ),
@@ -276,12 +211,12 @@ DEPLOYMENT_FIELDS = (
         help=_("Share of the throughput that virtualization costs, 0.2 or 20%; the step time is divided by 1 - loss."),
         example="0.2",
     ),
-    _factor("scale_up_bandwidth_factor", _("Bandwidth left inside the server"), "0.01", "1",
+    factor_row("scale_up_bandwidth_factor", _("Bandwidth left inside the server"), "0.01", "1",
             _("Share of the bare-metal bandwidth that remains between GPUs of one server.")),
-    _factor("scale_out_bandwidth_factor", _("Bandwidth left between servers"), "0.01", "1",
+    factor_row("scale_out_bandwidth_factor", _("Bandwidth left between servers"), "0.01", "1",
             _("Share of the bare-metal bandwidth that remains between servers.")),
-    _factor("latency_factor", _("Latency factor"), "1", "1000", _("How many times the bare-metal latency.")),
-    _factor("interruption_rate_factor", _("Interruption factor"), "0.01", "1000",
+    factor_row("latency_factor", _("Latency factor"), "1", "1000", _("How many times the bare-metal latency.")),
+    factor_row("interruption_rate_factor", _("Interruption factor"), "0.01", "1000",
             _("How many times the bare-metal rate of interruptions.")),
 )  # fmt: skip
 
@@ -290,18 +225,18 @@ CLUSTER_FIELDS = (
         name="gpu", pointer="/cluster/gpu", kind=FieldKind.TEXT, label=_("GPU"), routes=_ESTIMATE_ONLY,
         help=_("Catalogue key of the GPU."), example="nvidia-h100-sxm5-80gb",
     ),
-    _whole("gpu_count", "/cluster/gpu_count", _("GPUs"), 1, 131_072, routes=_ESTIMATE_ONLY, example="512",
-           help=_("Left out: the smallest count that fits.")),
-    _whole("gpus_per_server", "/cluster/gpus_per_server", _("GPUs per server"), 1, 128, routes=_ESTIMATE_ONLY,
-           help=_("Left out: as the GPU is sold."), example="8"),
-    _count("scale_out_gbit_per_second_per_gpu", "/cluster/scale_out_gbit_per_second_per_gpu",
-           _("Network per GPU"), "0.1", "100000", routes=_ESTIMATE_ONLY, unit="Gbit/s", example="400",
-           help=_("Rate of the network between servers, per GPU and direction. Left out: as the server is sold.")),
+    whole_row("gpu_count", "/cluster/gpu_count", _("GPUs"), 1, 131_072, routes=_ESTIMATE_ONLY, example="512",
+              help=_("Left out: the smallest count that fits.")),
+    whole_row("gpus_per_server", "/cluster/gpus_per_server", _("GPUs per server"), 1, 128, routes=_ESTIMATE_ONLY,
+              help=_("Left out: as the GPU is sold."), example="8"),
+    count_row("scale_out_gbit_per_second_per_gpu", "/cluster/scale_out_gbit_per_second_per_gpu",
+              _("Network per GPU"), "0.1", "100000", routes=_ESTIMATE_ONLY, unit="Gbit/s", example="400",
+              help=_("Rate of the network between servers, per GPU and direction. Left out: as the server is sold.")),
 )  # fmt: skip
 
 
 def _layout(name: str, label: Text, low: int, high: int, help: Text, example: str) -> InputField:
-    return _whole(name, f"/layout/{name}", label, low, high, help=help, routes=_ESTIMATE_ONLY, example=example)
+    return whole_row(name, f"/layout/{name}", label, low, high, help=help, routes=_ESTIMATE_ONLY, example=example)
 
 
 LAYOUT_FIELDS = (
@@ -315,8 +250,11 @@ LAYOUT_FIELDS = (
     InputField(
         name="recomputation", pointer="/layout/recomputation", kind=FieldKind.CHOICE, routes=_ESTIMATE_ONLY,
         label=_("Activation recomputation"), help=_("What is thrown away and computed again."), example="selective",
-        choices=_choices((Recomputation.NONE.value, _("None")), (Recomputation.SELECTIVE.value, _("Selective")),
-                         (Recomputation.FULL.value, _("Full"))),
+        choices=choices_of(
+            (Recomputation.NONE.value, pgettext_lazy("recomputation", "None")),
+            (Recomputation.SELECTIVE.value, pgettext_lazy("recomputation", "Selective")),
+            (Recomputation.FULL.value, pgettext_lazy("recomputation", "Full")),
+        ),
     ),
     InputField(
         name="uses_sequence_parallel", pointer="/layout/uses_sequence_parallel", kind=FieldKind.FLAG,
@@ -333,9 +271,9 @@ RECOMMENDATION_FIELDS = (
         scale=Decimal(SECONDS_PER_DAY), unit=_("days"), query="deadline_days", is_simple=True, example="30",
         help=_("Days until the run must be finished: 30, 6w, 3 months."), routes=_RECOMMENDATION_ONLY,
     ),
-    _count("budget_amount", "/target/budget/amount", _("Budget"), "0", "1e15", quantity=Kind.MONEY, query="budget",
-           help=_("For the whole run when rented, for the hardware when bought."), is_simple=True, example="500万",
-           is_minimum_excluded=True, routes=_RECOMMENDATION_ONLY),
+    count_row("budget_amount", "/target/budget/amount", _("Budget"), "0", "1e15", quantity=Kind.MONEY, query="budget",
+              help=_("For the whole run when rented, for the hardware when bought."), is_simple=True, example="500万",
+              is_minimum_excluded=True, routes=_RECOMMENDATION_ONLY),
     InputField(
         name="budget_currency", pointer="/target/budget/currency", kind=FieldKind.CHOICE, choices=CURRENCIES,
         label=_("Currency of the budget"), query="budget_currency", routes=_RECOMMENDATION_ONLY, example="CNY",
@@ -346,17 +284,17 @@ RECOMMENDATION_FIELDS = (
         help=_("Left out: every GPU of the catalogue that can be sized."), is_simple=True,
         example="nvidia-h100-sxm5-80gb", routes=_RECOMMENDATION_ONLY,
     ),
-    _whole("fixed_gpu_count", "/hardware/gpu_count", _("Exact number of GPUs"), 1, 131_072, query="gpu_count",
-           help=_("To see what a given cluster does. Left out: searched."), routes=_RECOMMENDATION_ONLY, example="512"),
-    _whole("max_gpu_count", "/hardware/max_gpu_count", _("Most GPUs"), 1, 131_072, default=4096, query="max_gpu_count",
-           help=_("Upper end of the search."), routes=_RECOMMENDATION_ONLY, example="4096"),
+    whole_row("fixed_gpu_count", "/hardware/gpu_count", _("Exact number of GPUs"), 1, 131_072, query="gpu_count",
+              help=_("To see what a given cluster does. Left out: searched."), routes=_RECOMMENDATION_ONLY, example="512"),
+    whole_row("max_gpu_count", "/hardware/max_gpu_count", _("Most GPUs"), 1, 131_072, default=4096,
+              query="max_gpu_count", help=_("Upper end of the search."), routes=_RECOMMENDATION_ONLY, example="4096"),
     InputField(
         name="basis", pointer="/commercial/basis", kind=FieldKind.CHOICE, label=_("Rent or buy"), default="compare",
-        choices=_choices(("compare", _("Compare both")), ("rental", _("Rental")), ("purchase", _("Purchase"))),
+        choices=choices_of(("compare", _("Compare both")), ("rental", _("Rental")), ("purchase", _("Purchase"))),
         query="basis", help=_("Which prices are shown."), routes=_RECOMMENDATION_ONLY, example="compare",
     ),
-    _whole("term_months", "/commercial/term_months", _("Rental term"), 1, 120, default=12, query="term_months",
-           unit=_("months"), help=_("Length of the rental contract."), routes=_RECOMMENDATION_ONLY, example="12"),
+    whole_row("term_months", "/commercial/term_months", _("Rental term"), 1, 120, default=12, query="term_months",
+              unit=_("months"), help=_("Length of the rental contract."), routes=_RECOMMENDATION_ONLY, example="12"),
     InputField(
         name="currency", pointer="/commercial/currency", kind=FieldKind.CHOICE, label=_("Currency"), default="CNY",
         choices=CURRENCIES, query="currency", help=_("Currency of the prices."), routes=_RECOMMENDATION_ONLY,
@@ -364,7 +302,7 @@ RECOMMENDATION_FIELDS = (
     ),
     InputField(
         name="workload", pointer="/profile/workload", kind=FieldKind.CHOICE, label=_("Workload"), default="general",
-        choices=_choices(
+        choices=choices_of(
             ("general", _("General")), ("numeric_sensitive", _("Numerically sensitive")),
             ("generative", _("Generative")), ("multimodal", _("Multimodal")),
         ),
@@ -374,7 +312,11 @@ RECOMMENDATION_FIELDS = (
     InputField(
         name="data_sensitivity", pointer="/profile/data_sensitivity", kind=FieldKind.CHOICE, default="internal",
         label=_("Data sensitivity"), query="data_sensitivity", routes=_RECOMMENDATION_ONLY, example="internal",
-        choices=_choices(("public", _("Public")), ("internal", _("Internal")), ("regulated", _("Regulated"))),
+        choices=choices_of(
+            ("public", pgettext_lazy("data", "Public")),
+            ("internal", pgettext_lazy("data", "Internal")),
+            ("regulated", pgettext_lazy("data", "Regulated")),
+        ),
         help=_("Regulated data asks for a dedicated deployment."),
     ),
     InputField(
@@ -382,14 +324,14 @@ RECOMMENDATION_FIELDS = (
         default=False, query="real_time", routes=_RECOMMENDATION_ONLY,
         help=_("The cluster also answers requests with a latency target."),
     ),
-    _count("max_it_kilowatts", "/site/max_it_kilowatts", _("IT power of the site"), "0.1", "1e6",
-           quantity=Kind.WATTS, scale=Decimal(1000), query="max_it_kilowatts", unit="kW", example="200",
-           help=_("What the servers, network and storage may draw together."), routes=_RECOMMENDATION_ONLY),
-    _whole("max_racks", "/site/max_racks", _("Racks of the site"), 1, 100_000, query="max_racks", unit=_("racks"),
-           help=_("Free racks."), routes=_RECOMMENDATION_ONLY, example="5"),
+    count_row("max_it_kilowatts", "/site/max_it_kilowatts", _("IT power of the site"), "0.1", "1e6",
+              quantity=Kind.WATTS, scale=Decimal(1000), query="max_it_kilowatts", unit="kW", example="200",
+              help=_("What the servers, network and storage may draw together."), routes=_RECOMMENDATION_ONLY),
+    whole_row("max_racks", "/site/max_racks", _("Racks of the site"), 1, 100_000, query="max_racks", unit=_("racks"),
+              help=_("Free racks."), routes=_RECOMMENDATION_ONLY, example="5"),
     InputField(
         name="cooling", pointer="/site/cooling", kind=FieldKind.CHOICE, label=_("Cooling of the site"),
-        choices=_choices(("air", _("Air")), ("liquid", _("Liquid"))), query="cooling", example="air",
+        choices=choices_of(("air", _("Air")), ("liquid", _("Liquid"))), query="cooling", example="air",
         help=_("Left out: both."), routes=_RECOMMENDATION_ONLY,
     ),
     InputField(
@@ -397,8 +339,8 @@ RECOMMENDATION_FIELDS = (
         query="destination", example="CN", routes=_RECOMMENDATION_ONLY,
         help=_("Two letters (ISO 3166), for notes on export control."),
     ),
-    _whole("limit", "/limit", _("Configurations shown"), 1, 20, default=5, query="limit", routes=_RECOMMENDATION_ONLY,
-           help=_("The recommended one and its alternatives."), example="5"),
+    whole_row("limit", "/limit", _("Configurations shown"), 1, 20, default=5, query="limit",
+              routes=_RECOMMENDATION_ONLY, help=_("The recommended one and its alternatives."), example="5"),
 )  # fmt: skip
 
 DEPLOYMENT_PARENT = {ESTIMATE: "/cluster", RECOMMENDATION: "/hardware"}

@@ -23,7 +23,8 @@ from advisor.engine.specs import (
     Recomputation,
 )
 from advisor.engine.units import bytes_per_second_from_gbit
-from advisor.input_fields import ESTIMATE, OBJECTS, RECOMMENDATION, TABLE, FieldKind
+from advisor.input_fields import OBJECTS, TABLE
+from advisor.input_kinds import ESTIMATE, RECOMMENDATION, FieldKind
 from advisor.input_reading import Refused, make_fault, read_value
 from advisor.input_rules import contradictions, token_count
 from advisor.input_types import (
@@ -53,7 +54,7 @@ _OBJECT_LABELS: dict[str, str | Promise] = {
     "/target": _("Target"),
     "/target/budget": _("Budget"),
     "/commercial": _("Prices"),
-    "/profile": _("Use"),
+    "/profile": _("Use profile"),
     "/site": _("Site"),
 }
 

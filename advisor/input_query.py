@@ -10,7 +10,8 @@ from urllib.parse import urlencode
 
 from django.http import QueryDict
 
-from advisor.input_fields import BY_QUERY, RECOMMENDATION, TABLE, FieldKind, InputField
+from advisor.input_fields import BY_QUERY, TABLE
+from advisor.input_kinds import RECOMMENDATION, FieldKind, InputField
 from advisor.input_parsing import read_body
 from advisor.input_reading import make_fault
 from advisor.input_types import InputError, InputFault

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from advisor import figures
-from advisor.input_fields import FieldKind, InputField
+from advisor.input_kinds import FieldKind, InputField
 from advisor.input_types import InputFault
 from advisor.messages import fault_message, shown
 from advisor.quantities import Kind, Quantity, QuantityError, canonical, parse_quantity

@@ -10,7 +10,8 @@ from decimal import Decimal
 from typing import Any
 
 from advisor.engine.specs import Assumption, Method, Origin
-from advisor.input_fields import DEPLOYMENT_PARENT, ESTIMATE, RECOMMENDATION, TABLE
+from advisor.input_fields import DEPLOYMENT_PARENT, TABLE
+from advisor.input_kinds import ESTIMATE, RECOMMENDATION
 from advisor.input_reading import make_fault
 from advisor.input_types import InputFault
 

@@ -6,7 +6,8 @@ The parts: `input_fields` (the table), `input_reading` (one value), `input_rules
 
 from __future__ import annotations
 
-from advisor.input_fields import BY_QUERY, ESTIMATE, RECOMMENDATION, TABLE, FieldKind, InputField
+from advisor.input_fields import BY_QUERY, TABLE
+from advisor.input_kinds import ESTIMATE, RECOMMENDATION, FieldKind, InputField
 from advisor.input_parsing import parse_estimate_request, parse_recommendation_request
 from advisor.input_query import body_from_query, query_from_body
 from advisor.input_types import (

@@ -21,7 +21,8 @@ from rest_framework.views import APIView
 
 from advisor.api import examples
 from advisor.api.schemas import REQUEST_NAMES
-from advisor.input_fields import ESTIMATE, RECOMMENDATION, TABLE, FieldKind, InputField, Text
+from advisor.input_fields import TABLE
+from advisor.input_kinds import ESTIMATE, RECOMMENDATION, FieldKind, InputField, Text
 from advisor.input_reading import describe
 from advisor.messages import FAULTS
 

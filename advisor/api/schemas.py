@@ -7,7 +7,8 @@ from decimal import Decimal
 from typing import Any, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from advisor.answers import EstimateAnswer, RecommendationAnswer
-from advisor.input_fields import BY_QUERY, ESTIMATE, OBJECTS, RECOMMENDATION, TABLE, FieldKind, InputField
+from advisor.input_fields import BY_QUERY, OBJECTS, TABLE
+from advisor.input_kinds import ESTIMATE, RECOMMENDATION, FieldKind, InputField
 from advisor.input_reading import MAX_LIST_ENTRIES, MAX_TEXT_CHARACTERS
 from advisor.quantities import MAX_CHARACTERS
 

@@ -13,7 +13,8 @@ from drf_spectacular.validation import validate_schema
 
 from advisor.api.documents import ANSWER_CODES, document
 from advisor.api.schemas import field_schema
-from advisor.input_fields import ESTIMATE, RECOMMENDATION, TABLE
+from advisor.input_fields import TABLE
+from advisor.input_kinds import ESTIMATE, RECOMMENDATION
 from advisor.inputs import InputError, parse_estimate_request, parse_recommendation_request
 from advisor.messages import FAULTS
 

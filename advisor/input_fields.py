@@ -170,7 +170,9 @@ TRAINING_FIELDS = (
     ),
     InputField(
         name="attention", pointer="/training/attention", kind=FieldKind.CHOICE, label=_("Attention kernel"),
-        choices=choices_of((AttentionKernel.FLASH.value, "FlashAttention"), (AttentionKernel.EAGER.value, _("Unfused"))),
+        choices=choices_of(
+            (AttentionKernel.FLASH.value, "FlashAttention"), (AttentionKernel.EAGER.value, _("Unfused"))
+        ),
         default=AttentionKernel.FLASH.value, query="attention", example=AttentionKernel.FLASH.value,
         help=_("Unfused attention keeps a square of the sequence length."),
     ),
@@ -285,7 +287,8 @@ RECOMMENDATION_FIELDS = (
         example="nvidia-h100-sxm5-80gb", routes=_RECOMMENDATION_ONLY,
     ),
     whole_row("fixed_gpu_count", "/hardware/gpu_count", _("Exact number of GPUs"), 1, 131_072, query="gpu_count",
-              help=_("To see what a given cluster does. Left out: searched."), routes=_RECOMMENDATION_ONLY, example="512"),
+              help=_("To see what a given cluster does. Left out: searched."), example="512",
+              routes=_RECOMMENDATION_ONLY),
     whole_row("max_gpu_count", "/hardware/max_gpu_count", _("Most GPUs"), 1, 131_072, default=4096,
               query="max_gpu_count", help=_("Upper end of the search."), routes=_RECOMMENDATION_ONLY, example="4096"),
     InputField(

@@ -11,9 +11,10 @@ from advisor.answers import TierAnswer
 from advisor.catalog_language import in_language
 from advisor.engine.specs import Estimate
 from advisor.engine.units import SECONDS_PER_DAY
-from advisor.figures import format_days, format_gb, format_si_count
+from advisor.figures import format_days, format_si_count
 from advisor.part_facts import find_gpu
 from advisor.parts import BuildPart, Parts, TierPart
+from advisor.state_words import cluster_memory_text, states_text
 
 # gpu_sku, gpu_count, gpus_per_server -> the job on that build, None where the GPU cannot be sized
 EvaluateBuild = Callable[[str, int, int], Estimate | None]
@@ -133,11 +134,14 @@ def _suffices_reason(
     estimate: Estimate | None,
     deadline_seconds: float | None,
 ) -> str:
+    scenario = estimate.scenario if estimate else None
+    label = cluster_memory_text(scenario.cluster.gpu, gpu_count) if scenario else ""
+    states = states_text(scenario.plan, estimate.parameter_count, model_state_bytes) if scenario and estimate else ""
     figures = {
         "build": in_language(build.name, build.name_zh),
         "count": gpu_count,
-        "memory": format_gb(memory_bytes) if memory_bytes is not None else "",
-        "states": format_gb(model_state_bytes),
+        "memory": label,
+        "states": states,
     }
     conflict = in_language(build.conflict, build.conflict_zh)
     if memory_bytes is None or estimate is None:

@@ -17,6 +17,7 @@ from advisor.engine.specs import (
     Optimizer,
     Precision,
     Recipe,
+    Recomputation,
     Scenario,
     TrainingPlan,
 )
@@ -25,6 +26,7 @@ from advisor.evidence_labels import (
     FLASH_ATTENTION_YEAR,
     SEQUENCE_PARALLEL_YEAR,
     attention_of,
+    avoids_recomputation,
     interleaves_by_default,
     precision_of,
     recipe_of,
@@ -203,6 +205,9 @@ def _layout(
     sharding, note = sharding_of(row["zero_or_fsdp"], recipe, year, per_server)
     notes.append(note)
     recomputation, note = recomputation_of(row["recompute"])
+    is_placed = bool(whole(row["tp"]) and whole(row["pp"]) and whole(row["micro_batch"]))
+    if recomputation is None and is_placed and avoids_recomputation(row["framework"], year):
+        recomputation, note = Recomputation.NONE, "recomputation: unknown, none taken as the framework's recipes do"
     notes.append(note)
     for column, name in (("tp", "tensor parallel"), ("pp", "pipeline parallel"), ("micro_batch", "micro-batch")):
         if not whole(row[column]):

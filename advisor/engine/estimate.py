@@ -117,7 +117,9 @@ def is_fully_stated(request: LayoutRequest) -> bool:
         request.micro_batch_size,
         request.zero_stage,
         request.recomputation,
-    ) and (request.context_parallel is not None and request.expert_parallel is not None)
+        request.context_parallel,
+        request.expert_parallel,
+    ) and (request.virtual_stage_count is not None or request.pipeline_parallel == 1)
 
 
 def stated_candidate(plan: TrainingPlan, cluster: ClusterSpec, request: LayoutRequest) -> Candidates:

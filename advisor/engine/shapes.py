@@ -47,7 +47,7 @@ MOE_POINTS = (
     (3.9e10, 56, 6144),
     (8.6e10, 64, 6144),
 )
-# Experts of a layer and experts per token; the usual ones are preferred, others taken when nothing else meets the counts.
+# Experts of a layer and experts per token: the usual are preferred, others taken when nothing else meets the counts.
 EXPERT_COUNTS = (4, 8, 16, 32, 64, 128, 160, 256, 384, 512, 1024)
 EXPERTS_PER_TOKEN = (1, 2, 3, 4, 5, 6, 7, 8)
 USUAL_EXPERTS_PER_TOKEN = (2, 4, 6, 8)

@@ -12,41 +12,31 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from advisor.engine.interruption_rates import GB200_RATE, LLAMA3_RATE, RSC1_RATE, assumed_number, interruption_rate
 from advisor.engine.specs import Assumption, Origin
-from advisor.engine.units import SECONDS_PER_DAY, SECONDS_PER_HOUR
+from advisor.engine.units import SECONDS_PER_HOUR
+
+__all__ = [
+    "DEFAULT_COPY_RATE",
+    "DEFAULT_REPAIR",
+    "DEFAULT_RESTART",
+    "GB200_RATE",
+    "HARDWARE_FRACTION",
+    "LLAMA3_RATE",
+    "RSC1_RATE",
+    "ReliabilityInputs",
+    "ReliabilityPlan",
+    "assumed_number",
+    "checkpoint_stall_seconds",
+    "goodput_fraction",
+    "interruption_rate",
+    "is_young_daly_valid",
+    "poisson_quantile",
+    "reliability_plan",
+    "young_daly_interval_seconds",
+]
 
 FloatArray = NDArray[np.float64]
-
-_LLAMA3_SOURCE = (
-    "The Llama 3 Herd of Models, arXiv:2407.21783 section 3.3.4, Table 5: "
-    "419 unexpected interruptions in 54 days on 16 384 H100"
-)
-_RSC1_SOURCE = (
-    "Revisiting Reliability in Large-Scale Machine Learning Research Clusters, arXiv:2410.21680: "
-    "6.5 failures per 1000 node-days of 8 A100 (RSC-1, 11 months; quoted, not read in the paper)"
-)
-_GB200_SOURCE = (
-    "SemiAnalysis 2025, GB200 NVL72 field range 1 000 to 3 000 GPU-days between interruptions, midpoint "
-    "(not peer reviewed)"
-)
-
-
-def _rate(interruption_count: float, gpu_seconds: float, origin: Origin, source: str) -> Assumption:
-    return Assumption(
-        name="interruptions_per_gpu_second",
-        value=interruption_count / gpu_seconds,
-        unit="1/s",
-        origin=origin,
-        source=source,
-    )
-
-
-LLAMA3_RATE = _rate(419, 54 * SECONDS_PER_DAY * 16384, Origin.PUBLISHED_RUN, _LLAMA3_SOURCE)
-RSC1_RATE = _rate(6.5, 1000 * SECONDS_PER_DAY * 8, Origin.PUBLISHED_RUN, _RSC1_SOURCE)
-GB200_RATE = _rate(1, 2000 * SECONDS_PER_DAY, Origin.PUBLISHED_RUN, _GB200_SOURCE)
-
-# Generations without published counts take the Hopper rate: the one whose source was read in full.
-_RATE_BY_ARCHITECTURE: dict[str, Assumption] = {"ampere": RSC1_RATE, "hopper": LLAMA3_RATE}
 
 DEFAULT_RESTART = Assumption(
     name="restart_seconds",
@@ -85,40 +75,6 @@ DEFAULT_REPAIR = Assumption(
         "a day, 12 buffer hosts, metaseq chronicles) is met by it"
     ),
 )
-
-
-def assumed_number(assumption: Assumption) -> float:
-    """Numeric value of an assumption; raises ValueError for one that holds no number."""
-    if isinstance(assumption.value, bool) or not isinstance(assumption.value, int | float):
-        raise ValueError(f"Assumption {assumption.name} holds no number.")
-    return float(assumption.value)
-
-
-def interruption_rate(architecture: str, gpu_name: str = "") -> Assumption:
-    """Published interruption rate of a GPU generation. [1/s per GPU]
-
-    Parameters
-    ----------
-    architecture : str
-        Generation as in the catalogue, any case ("Hopper", "Ampere", ...).
-    gpu_name : str, default ""
-        Tells rack-scale GB200 and GB300 from other Blackwell parts.
-
-    Returns
-    -------
-    Assumption
-        Rate per GPU and second, all causes but planned stops. Ampere: RSC-1; Hopper and all without counts: Llama 3.
-
-    References
-    ----------
-    .. [1] Llama Team, "The Llama 3 Herd of Models," 2024. arXiv:2407.21783, Table 5.
-    .. [2] A. Kokolis et al., "Revisiting Reliability in Large-Scale Machine Learning Research Clusters," 2024.
-       arXiv:2410.21680.
-    """
-    if gpu_name.upper().replace("NVIDIA", "").strip().startswith(("GB200", "GB300")):
-        return GB200_RATE
-    words = architecture.lower().split()
-    return _RATE_BY_ARCHITECTURE.get(words[0] if words else "", LLAMA3_RATE)
 
 
 def young_daly_interval_seconds(
@@ -322,7 +278,10 @@ class ReliabilityInputs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReliabilityPlan:
-    """Expected interruptions (with the 5 % and 95 % Poisson quantiles), checkpoint interval, loss and spares."""
+    """Expected interruptions (with the 5 % and 95 % Poisson quantiles), checkpoint interval, loss and spares.
+
+    `training_seconds_low` and `_high` are the wall times with the 5 % and the 95 % quantile of interruptions.
+    """
 
     interruptions_expected: float
     interruptions_low: int
@@ -334,6 +293,8 @@ class ReliabilityPlan:
     is_interval_valid: bool
     goodput: float
     training_seconds: float
+    training_seconds_low: float
+    training_seconds_high: float
     lost_seconds: float
     spare_server_count: int
 
@@ -368,11 +329,16 @@ def reliability_plan(inputs: ReliabilityInputs) -> ReliabilityPlan:
     wall = inputs.training_seconds_without_loss / goodput if goodput > 0 else math.inf
     expected = cluster_rate * wall
     is_countable = math.isfinite(expected)
+    low = poisson_quantile(expected, 0.05) if is_countable else 0
+    high = poisson_quantile(expected, 0.95) if is_countable else 0
+    # what writing alone costs; the rest of the loss is shared by the expected interruptions
+    written = inputs.training_seconds_without_loss * (1 + (stall / interval if interval > 0 else 0.0))
+    each = (wall - written) / expected if is_countable and expected > 0 else 0.0
     in_repair = cluster_rate * inputs.hardware_fraction * inputs.repair_seconds
     return ReliabilityPlan(
         interruptions_expected=expected,
-        interruptions_low=poisson_quantile(expected, 0.05) if is_countable else 0,
-        interruptions_high=poisson_quantile(expected, 0.95) if is_countable else 0,
+        interruptions_low=low,
+        interruptions_high=high,
         mean_seconds_between_interruptions=mean_seconds,
         checkpoint_seconds=stall,
         checkpoint_write_seconds=write,
@@ -380,6 +346,8 @@ def reliability_plan(inputs: ReliabilityInputs) -> ReliabilityPlan:
         is_interval_valid=is_young_daly_valid(stall, mean_seconds),
         goodput=goodput,
         training_seconds=wall,
+        training_seconds_low=written + low * each if is_countable else wall,
+        training_seconds_high=written + high * each if is_countable else wall,
         lost_seconds=wall - inputs.training_seconds_without_loss,
         spare_server_count=poisson_quantile(in_repair, inputs.spare_confidence_fraction),
     )

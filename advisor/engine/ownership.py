@@ -280,6 +280,36 @@ def rent_or_buy(
     )
 
 
+def costs_by_utilisation(
+    rental: RentalTerms, ownership: OwnershipTerms, month_count: int, utilisation_fractions: ArrayLike
+) -> tuple[FloatArray, FloatArray]:
+    """Cost over the horizon against the share of use: rent by the hour at the monthly price, and owning.
+
+    Both lines cross at `Comparison.break_even_utilisation_fraction`. Owning is net of the book value at the end.
+
+    Parameters
+    ----------
+    rental, ownership : RentalTerms, OwnershipTerms
+    month_count : int
+        Horizon. [month]
+    utilisation_fractions : array_like
+        Shares of use, 0 to 1. [1]
+
+    Returns
+    -------
+    tuple of two ndarray of float64
+        Rent and ownership, in the shape of the shares. [amount]
+    """
+    used = np.asarray(utilisation_fractions, dtype=np.float64)
+    if month_count < 1 or np.any(~((used >= 0) & (used <= 1))):
+        raise ValueError("A horizon has at least one month; use lies between 0 and 1.")
+    months = max(month_count - ownership.delivery_months, 0)
+    bought = ownership.purchase_amount + ownership.installation_amount - float(book_value(ownership, month_count))
+    owned = bought + months * running_amount_per_month(ownership, used)
+    rented = rental.setup_amount + rental.monthly_amount * month_count * used
+    return np.asarray(rented, dtype=np.float64), np.asarray(owned, dtype=np.float64)
+
+
 def _horizon_break_even(rental: RentalTerms, ownership: OwnershipTerms, month_count: int) -> float | None:
     """Break-even share of use over the horizon, with rent by the hour and the hardware at its book value at the end."""
     idle = _flows(rental, ownership, month_count, 0.0)[1]

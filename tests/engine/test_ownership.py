@@ -11,6 +11,7 @@ from advisor.engine.ownership import (
     RentalTerms,
     book_value,
     break_even_utilisation,
+    costs_by_utilisation,
     energy_amount_per_month,
     present_value,
     rent_or_buy,
@@ -55,6 +56,23 @@ class TestBreakEvenUtilisation:
         used = _compare(rental, owned).break_even_utilisation_fraction
         there = _compare(rental, owned, utilisation_fraction=used)
         assert there.purchase_net_cumulative[-1] == pytest.approx(there.rental_cumulative[-1])
+
+    def test_both_lines_cross_there(self):
+        owned = _owned(
+            purchase_amount=5000.0,
+            electricity_amount_per_kilowatt_hour=0.1,
+            busy_it_watts=800.0,
+            idle_it_watts=300.0,
+            staff_amount_per_month=10.0,
+        )
+        rental = RentalTerms(monthly_amount=200.0, setup_amount=30.0)
+        crossing = _compare(rental, owned).break_even_utilisation_fraction
+        rented, bought = costs_by_utilisation(rental, owned, 24, [0.0, crossing, 1.0])
+        assert rented[1] == pytest.approx(bought[1])
+        assert rented[0] < bought[0]
+        assert rented[2] > bought[2]
+        with pytest.raises(ValueError, match="horizon"):
+            costs_by_utilisation(rental, owned, 24, [1.1])
 
 
 class TestMonths:

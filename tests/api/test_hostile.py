@@ -1,0 +1,64 @@
+"""10 000 random and hostile requests: no 5xx, no NaN, one problem shape, nothing slow, no memory growth."""
+
+from __future__ import annotations
+
+import json
+import resource
+import time
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from tests.api.hostile_requests import requests
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("catalog")]
+ALLOWED = {200, 400, 413, 422}
+MAX_SECONDS = 1.0
+MAX_GROWTH_KIB = 128 * 1024
+
+
+def refuse(name: str) -> Any:
+    raise ValueError(f"{name} in an answer")
+
+
+def send(count: int) -> list[tuple[float, int, str]]:
+    """Sends them; returns seconds, status and what was sent, in the order of sending."""
+    client = Client(raise_request_exception=False)
+    seen = []
+    for method, address, content in requests(count):
+        start = time.perf_counter()
+        options: dict[str, Any] = {"data": content, "content_type": "application/json"} if method == "POST" else {}
+        response = client.generic(method, address, **options)
+        seconds = time.perf_counter() - start
+        what = f"{method} {address} {content.decode('utf-8', 'replace')[:2000]}"
+        body = json.loads(response.content, parse_constant=refuse)
+        if response.status_code >= 400:
+            assert response["Content-Type"] == "application/problem+json", what
+            assert body["status"] == response.status_code, what
+            assert body["code"], what
+        seen.append((seconds, response.status_code, what))
+    return seen
+
+
+def check(seen: list[tuple[float, int, str]]) -> None:
+    wrong = [(status, what) for _seconds, status, what in seen if status not in ALLOWED]
+    assert not wrong, f"{len(wrong)} of {len(seen)}, the first: {wrong[0]}"
+    assert {200, 422} <= {status for _seconds, status, _what in seen}, "the requests must reach both ends"
+
+
+def test_three_hundred_hostile_requests():
+    check(send(300))
+
+
+@pytest.mark.slow
+def test_ten_thousand_hostile_requests(settings):
+    settings.LOGGING_CONFIG = None
+    send(1_000)  # the caches of the process fill up before growth is measured
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    seen = send(10_000)
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    check(seen)
+    slowest = max(seen)
+    assert slowest[0] <= MAX_SECONDS, slowest
+    assert grown <= MAX_GROWTH_KIB, f"{grown} KiB"

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from advisor.engine.calibration import Calibration
+from advisor.engine.calibration import FAMILY_PARENTS, Calibration
 from advisor.engine.candidates import Candidates
 from advisor.engine.estimate import ScenarioError, best_index, domain_size, is_fully_stated, stated_candidate
 from advisor.engine.evaluate import evaluate
@@ -118,6 +118,31 @@ def with_values(calibration: Calibration, parameters: Sequence[Parameter], value
     return replace(calibration, **changes)
 
 
+def can_touch(parameter: Parameter, row: FitRow) -> bool:
+    """Whether the constant enters the row's prediction at all (the others' derivatives are zero)."""
+    precision, candidate = row.scenario.plan.precision.value, row.candidate
+    if parameter.key is not None:
+        family, _, recipe = parameter.key.partition("/")
+        architecture = row.scenario.cluster.gpu.architecture
+        same_family = family in (architecture, FAMILY_PARENTS.get(architecture))
+        return same_family and recipe in ("", row.scenario.plan.recipe.value)
+    conditions = {
+        "moe_": row.work.expert_count > 0,
+        "expert_": row.work.expert_count > 0,
+        "fsdp_": bool(candidate.zero_stage[0] >= 3),
+        "data_": bool(candidate.zero_stage[0] < 3),
+        "pipeline_": bool(candidate.pipeline_parallel[0] > 1),
+        "bubble_": bool(candidate.pipeline_parallel[0] > 1),
+        "context_": bool(candidate.context_parallel[0] > 1),
+        "tensor_": bool(candidate.tensor_parallel[0] > 1),
+        "eager_": row.work.is_eager,
+        "fp8_": precision == "fp8",
+        "mx_": precision == "mxfp8",
+        "fp4_": precision == "fp4",
+    }
+    return all(holds for prefix, holds in conditions.items() if parameter.name.startswith(prefix))
+
+
 def fit(
     rows: Sequence[FitRow],
     prior: Calibration,
@@ -125,7 +150,7 @@ def fit(
     *,
     iterations: int = 12,
     start: Calibration | None = None,
-    report: Callable[[str], None] = lambda line: None,
+    report: Callable[[str, Calibration], None] = lambda line, constants: None,
 ) -> Calibration:
     """Constants that minimise the weighted Huber loss of the log ratios plus the pull of the priors."""
     centre = np.log([parameter.value(prior) for parameter in parameters])
@@ -135,6 +160,8 @@ def fit(
 
     def residuals(point: FloatArray) -> FloatArray:
         return log_ratios(rows, with_values(prior, parameters, np.exp(point)))
+
+    touched = [np.flatnonzero([can_touch(parameter, row) for row in rows]) for parameter in parameters]
 
     def loss(errors: FloatArray, point: FloatArray) -> float:
         absolute = np.abs(errors)
@@ -146,11 +173,13 @@ def fit(
     best, damping = loss(errors, theta), 1e-2
     for iteration in range(iterations):
         step = 1e-3
-        jacobian = np.empty((len(rows), len(parameters)))
+        jacobian = np.zeros((len(rows), len(parameters)))
         for column in range(len(parameters)):
             moved = theta.copy()
             moved[column] += step if moved[column] + step <= upper[column] else -step
-            jacobian[:, column] = (residuals(moved) - errors) / (moved[column] - theta[column])
+            index = touched[column]
+            some = log_ratios([rows[i] for i in index], with_values(prior, parameters, np.exp(moved)))
+            jacobian[index, column] = (some - errors[index]) / (moved[column] - theta[column])
         robust = row_weights**2 * np.minimum(1.0, HUBER_DELTA / np.maximum(np.abs(errors), 1e-12))
         pull = HUBER_DELTA**2 * PRIOR_WEIGHT / PRIOR_WIDTH**2
         normal = jacobian.T @ (robust[:, None] * jacobian) + pull * np.eye(len(parameters))
@@ -167,7 +196,10 @@ def fit(
                 break
             damping *= 4
         median = float(np.median(np.abs(np.expm1(errors))))
-        report(f"iteration {iteration + 1}: loss {best:.4f}, row median error {median:.4f}")
+        report(
+            f"iteration {iteration + 1}: loss {best:.4f}, row median error {median:.4f}",
+            with_values(prior, parameters, np.exp(theta)),
+        )
         if not improved or gain < 1e-4 * best:
             break
     return with_values(prior, parameters, np.exp(theta))

@@ -32,6 +32,7 @@ class Candidates:
     micro_batch_count: FloatArray
     zero_stage: FloatArray
     recomputation: FloatArray  # RECOMPUTATION_CODES
+    recomputed_fraction: FloatArray  # share of the layers that are recomputed in full; 0 unless `recomputation` is full
     uses_sequence_parallel: FloatArray  # 0 or 1
     shard_group_size: FloatArray  # ranks that share one sharded copy of the weights (HSDP), n * c when not HSDP
 
@@ -64,6 +65,7 @@ class Candidates:
             micro_batch_size=int(self.micro_batch_size[index]),
             zero_stage=int(self.zero_stage[index]),
             recomputation=RECOMPUTATION_BY_CODE[int(self.recomputation[index])],
+            recomputed_layer_fraction=float(self.recomputed_fraction[index]) or 1.0,
             uses_sequence_parallel=bool(self.uses_sequence_parallel[index]),
             shard_group_size=shard if shard != replicas else None,
         )
@@ -90,6 +92,9 @@ def from_layout(layout: Layout, micro_batch_count: int) -> Candidates:
         "micro_batch_count": micro_batch_count,
         "zero_stage": layout.zero_stage,
         "recomputation": RECOMPUTATION_CODES[Recomputation(layout.recomputation)],
+        "recomputed_fraction": (
+            layout.recomputed_layer_fraction if layout.recomputation is Recomputation.FULL else 0.0
+        ),
         "uses_sequence_parallel": float(layout.uses_sequence_parallel),
         "shard_group_size": layout.shard_group_size or replicas,
     }

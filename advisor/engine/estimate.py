@@ -139,6 +139,9 @@ def stated_candidate(plan: TrainingPlan, cluster: ClusterSpec, request: LayoutRe
         micro_batch_size=b,
         zero_stage=request.zero_stage if request.zero_stage is not None else 1,
         recomputation=request.recomputation or Recomputation.NONE,
+        recomputed_layer_fraction=(
+            request.recomputed_layer_fraction if request.recomputed_layer_fraction is not None else 1.0
+        ),
         uses_sequence_parallel=request.uses_sequence_parallel is not False and t > 1,
         shard_group_size=min(request.shard_group_size, n * c) if request.shard_group_size else None,
     )

@@ -13,7 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advisor.engine.candidates import Candidates, FloatArray
-from advisor.engine.specs import RECOMPUTATION_CODES, LayoutRequest, ModelSpec, Recipe, Recomputation, TrainingPlan
+from advisor.engine.specs import (
+    RECOMPUTATION_CODES,
+    AttentionKernel,
+    LayoutRequest,
+    ModelSpec,
+    Recipe,
+    Recomputation,
+    TrainingPlan,
+)
 
 MAX_TENSOR_PARALLEL = 64
 MAX_PIPELINE_PARALLEL = 128
@@ -36,6 +44,11 @@ class LayoutAxes:
     micro_batch_size: FloatArray
     zero_stage: FloatArray
     recomputation: FloatArray
+    recomputed_fraction: FloatArray  # one for each of `recomputation`
+
+
+# shares of the layers that are recomputed where neither none nor all is asked for
+PARTIAL_FRACTIONS = (0.25, 0.5, 0.75)
 
 
 def _powers_of_two(limit: float) -> list[int]:
@@ -66,10 +79,7 @@ def layout_axes(model: ModelSpec, plan: TrainingPlan, request: LayoutRequest, do
     stages = [p for p in range(1, min(model.layer_count, MAX_PIPELINE_PARALLEL) + 1) if _is_smooth(p)]
     experts = [x for x in range(1, min(model.expert_count, MAX_EXPERT_PARALLEL) + 1) if model.expert_count % x == 0]
     virtual = [v for v in (1, 2, 3, 4, 5, 6, 8, 10, 12) if v <= model.layer_count]
-    recomputations = [Recomputation.NONE, Recomputation.FULL]
-    if plan.attention.value == "eager":
-        recomputations.insert(1, Recomputation.SELECTIVE)
-    fixed_recomputation = request.recomputation
+    kinds, shares = recomputation_choices(plan, request)
     return LayoutAxes(
         tensor_parallel=_axis(request.tensor_parallel, heads_divide),
         pipeline_parallel=_axis(request.pipeline_parallel, stages),
@@ -80,11 +90,22 @@ def layout_axes(model: ModelSpec, plan: TrainingPlan, request: LayoutRequest, do
         virtual_stage_count=_axis(request.virtual_stage_count, virtual),
         micro_batch_size=_axis(request.micro_batch_size, [b for b in MICRO_BATCH_SIZES if b <= plan.global_batch_size]),
         zero_stage=_axis(request.zero_stage, zero_stages(plan)),
-        recomputation=_axis(
-            RECOMPUTATION_CODES[fixed_recomputation] if fixed_recomputation is not None else None,
-            [RECOMPUTATION_CODES[item] for item in recomputations],
-        ),
+        recomputation=np.array(kinds, dtype=np.float64),
+        recomputed_fraction=np.array(shares, dtype=np.float64),
     )
+
+
+def recomputation_choices(plan: TrainingPlan, request: LayoutRequest) -> tuple[list[int], list[float]]:
+    """Codes and shares of recomputed layers to try: what is asked for, else none, a part of the layers, and all."""
+    if request.recomputation is not None:
+        is_full = request.recomputation is Recomputation.FULL
+        share = request.recomputed_layer_fraction if request.recomputed_layer_fraction is not None else 1.0
+        return [RECOMPUTATION_CODES[request.recomputation]], [share if is_full else 0.0]
+    full = RECOMPUTATION_CODES[Recomputation.FULL]
+    kinds, shares = [0], [0.0]
+    if plan.attention is AttentionKernel.EAGER:  # with flash attention there is next to nothing to drop selectively
+        kinds, shares = [*kinds, RECOMPUTATION_CODES[Recomputation.SELECTIVE]], [*shares, 0.0]
+    return [*kinds, *(full for _ in PARTIAL_FRACTIONS), full], [*shares, *PARTIAL_FRACTIONS, 1.0]
 
 
 def _is_smooth(number: int) -> bool:
@@ -147,7 +168,10 @@ def enumerate_layouts(
         # one rank shards nothing; full sharding beside a pipeline gathers weights for every micro-batch
         keep = ((z < 3) | (p == 1)) & ((n * c > 1) | (z == np.min(axes.zero_stage)))
         t, p, c, n, b, m, v, x, y, z = (axis[keep] for axis in (t, p, c, n, b, m, v, x, y, z))
-    t, p, c, n, b, m, v, x, y, z, r = _cross(axes.recomputation, t, p, c, n, b, m, v, x, y, z)
+    choices = np.arange(axes.recomputation.size, dtype=np.float64)
+    t, p, c, n, b, m, v, x, y, z, choice = _cross(choices, t, p, c, n, b, m, v, x, y, z)
+    chosen = choice.astype(np.int64)
+    r, share = axes.recomputation[chosen], axes.recomputed_fraction[chosen]
     sequence = np.ones_like(t) if request.uses_sequence_parallel in (None, True) else np.zeros_like(t)
     shard = np.full_like(t, request.shard_group_size) if request.shard_group_size else n * c
     return Candidates(
@@ -162,6 +186,7 @@ def enumerate_layouts(
         micro_batch_count=m,
         zero_stage=z,
         recomputation=r,
+        recomputed_fraction=share,
         uses_sequence_parallel=np.where(t > 1, sequence, 0.0),
         shard_group_size=np.minimum(shard, n * c),
     )

@@ -24,7 +24,6 @@ from advisor.engine.specs import Recipe, TrainingPlan
 from advisor.engine.units import BYTES_16BIT, BYTES_FP32
 from advisor.engine.workload import StateBytes, Workload, state_bytes, uses_fused_loss
 
-FULL = 2.0
 # 4-bit NormalFloat: 0.5 byte plus one fp32 constant per 64 weights, or with double quantization 8 bits per 64 plus
 # fp32 per 256 blocks (arXiv:2305.14314, section 3: 0.127 bit a parameter).
 NF4_BYTES = 0.5 + 4 / 64
@@ -203,12 +202,12 @@ def _stage_bytes(
     dense_token, moe_token, recomputed_token = activation_bytes_per_token(
         work, cand, plan, calibration.moe_imbalance_factor
     )
-    is_full = cand.recomputation == FULL
-    kept_dense = np.where(is_full, recomputed_token, dense_token)
-    kept_moe = np.where(is_full, recomputed_token, moe_token)
+    share = cand.recomputed_fraction
+    kept_dense = share * recomputed_token + (1 - share) * dense_token
+    kept_moe = share * recomputed_token + (1 - share) * moe_token
     activation = tokens * stage.in_flight * (stage.dense_layers * kept_dense + stage.moe_layers * kept_moe)
     worst_token = np.where(stage.moe_layers > 0, np.maximum(moe_token, dense_token), dense_token)
-    activation = activation + np.where(is_full, tokens * worst_token, 0.0)
+    activation = activation + np.where(share > 0, tokens * worst_token, 0.0)
 
     logits = _logits_bytes(work, plan, cand, tokens) * stage.has_head
     buffer = _buffer_bytes(work, states, plan, cand, calibration, rank, stage, dense, experts, tokens)

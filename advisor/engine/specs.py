@@ -237,6 +237,9 @@ class Layout:
     micro_batch_size: int = 1
     zero_stage: int = 1
     recomputation: Recomputation = Recomputation.NONE
+    recomputed_layer_fraction: float = (
+        1.0  # share of the layers that FULL recomputes; below 1 the first ones of a stage
+    )
     uses_sequence_parallel: bool = True
     shard_group_size: int | None = None  # HSDP: GPUs that share one sharded copy; None: the whole data-parallel group
 
@@ -258,6 +261,7 @@ class LayoutRequest:
     micro_batch_size: int | None = None
     zero_stage: int | None = None
     recomputation: Recomputation | None = None
+    recomputed_layer_fraction: float | None = None
     uses_sequence_parallel: bool | None = None
     shard_group_size: int | None = None
 

@@ -243,7 +243,7 @@ def step_time(
     norm_split = np.where(cand.uses_sequence_parallel > 0, t, 1.0)
     tokens = cand.micro_batch_size * work.sequence_length / c
     links = _links(cand, machine)
-    is_full = cand.recomputation == 2
+    recompute = cand.recomputed_fraction
     repeats_core = cand.recomputation == 1
 
     # compute of one layer, forward and backward
@@ -286,11 +286,10 @@ def step_time(
     )
     # experts that are not split over tensor ranks exchange tokens instead of all-reducing
     moe_tensor = tensor * np.where(cand.expert_tensor_parallel >= t, 1.0, 0.5)
-    comm_dense = 2 * tensor + context + context_backward + np.where(is_full, tensor + context, 0.0)
+    comm_dense = 2 * tensor + context + context_backward + recompute * (tensor + context)
     comm_moe = 2 * (moe_tensor + exchange) + context + context_backward
-    comm_moe = comm_moe + np.where(is_full, moe_tensor + exchange + context, 0.0)
+    comm_moe = comm_moe + recompute * (moe_tensor + exchange + context)
 
-    recompute = np.where(is_full, 1.0, 0.0)
     compute_dense = dense_forward * (1 + recompute) + dense_backward + np.where(repeats_core, core, 0.0)
     compute_moe = moe_forward * (1 + recompute) + moe_backward + np.where(repeats_core, core, 0.0)
 
@@ -428,7 +427,11 @@ def _data_parallel_exposed(
     bytes_moved = states.gradient_reduce + np.where(cand.zero_stage >= 1, BYTES_16BIT, states.gradient_reduce)
     seconds = collectives.ring_shift_seconds(bytes_moved * dense, replicas, links.data_rate, 2 * links.data_hop)
     seconds = seconds + collectives.ring_shift_seconds(bytes_moved * experts, expert_replicas, links.expert_data_rate)
-    hidden = calibration.data_overlap_fraction * micro_batch_seconds
+    # a plain schedule leaves the last micro-batch to hide behind; interleaving finishes its chunks one after another,
+    # (v - 1) p / v micro-batches apart in all
+    p, v = cand.pipeline_parallel, cand.virtual_stage_count
+    window = np.minimum(np.maximum((v - 1) * p / v, 1.0), cand.micro_batch_count)
+    hidden = calibration.data_overlap_fraction * window * micro_batch_seconds
     exposed = np.maximum(seconds - hidden, calibration.data_exposed_fraction * seconds)
     return np.where((cand.zero_stage < 3) & (replicas > 1), exposed, 0.0)
 

@@ -37,8 +37,9 @@ def names(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-FORM, MEMORY, NETWORK, POWER = _("Form"), _("Memory"), pgettext_lazy("group", "Network"), _("Power and cooling")
-SPEED, SOFTWARE = _("Rates"), _("Software")
+FORM, NETWORK, POWER = pgettext_lazy("group", "Form"), pgettext_lazy("group", "Network"), _("Power and cooling")
+GPU_MEMORY, HOST_MEMORY = pgettext_lazy("of a GPU", "Memory"), pgettext_lazy("of a host", "Memory")
+SPEED, SOFTWARE = pgettext_lazy("group", "Rates"), pgettext_lazy("group", "Software")
 
 KINDS: tuple[Kind, ...] = (
     Kind(
@@ -52,11 +53,11 @@ KINDS: tuple[Kind, ...] = (
         ),
         groups=(
             (
-                MEMORY,
+                GPU_MEMORY,
                 names("memory_label memory_bytes memory_bytes_source memory_note memory_type memory_bytes_per_second"),
             ),
             (
-                _("Links"),
+                pgettext_lazy("group", "Links"),
                 names("link_type scale_up_bytes_per_second scale_up_domain_size pcie_generation pcie_lanes"),
             ),
             (
@@ -64,7 +65,7 @@ KINDS: tuple[Kind, ...] = (
                 names("architecture form_factor gpus_per_baseboard tdp_watts launch_date status"),
             ),
             (SOFTWARE, names("compute_capability min_cuda")),
-            (_("Use"), names("is_sizeable not_sizeable_reason export_note")),
+            (pgettext_lazy("group", "Use"), names("is_sizeable not_sizeable_reason export_note")),
         ),
     ),
     Kind(
@@ -85,7 +86,7 @@ KINDS: tuple[Kind, ...] = (
                 ),
             ),
             (
-                _("Slots"),
+                pgettext_lazy("group", "Slots"),
                 names(
                     "pcie_generation has_pcie_switch pcie_lanes_note nvme_bay_count nvme_form_factor "
                     "nic_slot_count nic_slot_count_derived onboard_nic_sku onboard_nic_count"
@@ -98,7 +99,7 @@ KINDS: tuple[Kind, ...] = (
                     "psu_watts psu_redundancy"
                 ),
             ),
-            (_("Use"), names("kind is_orderable status")),
+            (pgettext_lazy("group", "Use"), names("kind is_orderable status")),
         ),
     ),
     Kind(
@@ -110,9 +111,12 @@ KINDS: tuple[Kind, ...] = (
             "memory_transfers_per_second pcie_generation pcie_lanes tdp_watts list_price_usd"
         ),
         groups=(
-            (_("Cores"), names("family core_count thread_count base_hertz boost_hertz l3_cache_bytes")),
             (
-                MEMORY,
+                pgettext_lazy("group", "Cores"),
+                names("family core_count thread_count base_hertz boost_hertz l3_cache_bytes"),
+            ),
+            (
+                HOST_MEMORY,
                 names(
                     "memory_type memory_module memory_channel_count memory_transfers_per_second "
                     "memory_bytes_per_second max_memory_bytes"
@@ -131,7 +135,7 @@ KINDS: tuple[Kind, ...] = (
         columns=names("memory_type capacity_bytes memory_transfers_per_second bytes_per_second typical_price_usd"),
         groups=(
             (
-                MEMORY,
+                HOST_MEMORY,
                 names(
                     "capacity_label capacity_bytes memory_type memory_module memory_transfers_per_second "
                     "bytes_per_second rank_count has_ecc is_registered typical_price_usd price_source"
@@ -238,7 +242,7 @@ KINDS: tuple[Kind, ...] = (
                 names("role cpu_sku cpu_count memory_sku memory_count ssd_sku ssd_count nic_sku nic_count"),
             ),
             (POWER, names("rack_units power_watts power_origin")),
-            (_("Use"), names("quantity_rule")),
+            (pgettext_lazy("group", "Use"), names("quantity_rule")),
         ),
     ),
     Kind(
@@ -247,7 +251,7 @@ KINDS: tuple[Kind, ...] = (
         intro=_("What is sold beside hardware, with its scope and service level."),
         columns=names("category unit demo_fraction percent_of availability_fraction replacement_seconds"),
         groups=(
-            (_("Scope"), names("display_scope category unit applies_to")),
+            (pgettext_lazy("group", "Scope"), names("display_scope category unit applies_to")),
             (
                 _("Service level"),
                 names("availability_fraction response_seconds replacement_seconds display_credit_rule"),
@@ -294,7 +298,7 @@ KINDS: tuple[Kind, ...] = (
                     "ssd_text ssd_sku ssds_per_server nic_text nic_sku nics_per_server switch_sku storage_sku"
                 ),
             ),
-            (_("Check"), names("display_conflict")),
+            (pgettext_lazy("group", "Check"), names("display_conflict")),
         ),
     ),
     Kind(
@@ -314,20 +318,20 @@ KINDS: tuple[Kind, ...] = (
                 ),
             ),
             (
-                _("Layers"),
+                pgettext_lazy("group", "Layers"),
                 names(
                     "layer_count hidden_size ffn_size gated_ffn ffn_bias vocab_size tied_embeddings norm "
                     "norms_per_layer"
                 ),
             ),
             (
-                _("Attention"),
+                pgettext_lazy("group", "Attention"),
                 names(
                     "attention_kind head_count kv_head_count head_size attention_bias has_qk_norm sliding_window_text"
                 ),
             ),
             (
-                _("Experts"),
+                pgettext_lazy("group", "Experts"),
                 names(
                     "expert_count experts_per_token expert_ffn_size shared_expert_count "
                     "shared_expert_ffn_size dense_layer_count"

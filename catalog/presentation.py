@@ -12,7 +12,7 @@ from django.core.exceptions import FieldDoesNotExist
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext
+from django.utils.translation import pgettext, pgettext_lazy
 
 from catalog.models import Part
 from catalog.units import BITS_PER_BYTE, GIBI, GIGA, KILO, MEBI, MEGA, SECONDS_PER_HOUR, SECONDS_PER_MINUTE, TERA
@@ -128,7 +128,7 @@ PROPERTY_LABELS: dict[str, str | Promise] = {
     "usable_nic_slot_count": _("NIC slots"),
     "usable_dimm_slot_count": _("DIMM slots"),
     "memory_bytes_per_second": _("Memory bandwidth"),
-    "display_scope": _("Scope"),
+    "display_scope": pgettext_lazy("group", "Scope"),
     "display_credit_rule": _("Credit"),
     "display_conflict": _("What does not fit"),
 }

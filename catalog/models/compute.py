@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from catalog.models.part import Part, not_negative, positive
 from catalog.querysets import GpuQuerySet, PartQuerySet, ServerQuerySet
@@ -65,7 +66,7 @@ class Gpu(Part):
     class Meta:
         ordering = ["sku"]
         verbose_name = _("GPU")
-        verbose_name_plural = _("GPUs")
+        verbose_name_plural = pgettext_lazy("kind", "GPUs")
         constraints = [
             *positive(
                 "gpu",

@@ -125,9 +125,15 @@ class TestGoodput:
 
 class TestCheckpointStall:
     def test_asynchronous_pays_the_copy_only(self):
-        # 1 TB over 8 GPUs at 25 GB/s each: 5 s; written at 50 GB/s: 20 s more when synchronous
-        assert checkpoint_stall_seconds(1e12, 8, 50e9, True, 25e9) == pytest.approx(5.0)
-        assert checkpoint_stall_seconds(1e12, 8, 50e9, False, 25e9) == pytest.approx(25.0)
+        # 2 s fixed; 1 TB over 8 GPUs at 25 GB/s each: 5 s; written at 50 GB/s: 20 s more when synchronous
+        assert checkpoint_stall_seconds(1e12, 8, 50e9, True, 25e9) == pytest.approx(7.0)
+        assert checkpoint_stall_seconds(1e12, 8, 50e9, False, 25e9) == pytest.approx(27.0)
+
+    def test_a_small_checkpoint_still_stops_everyone(self):
+        # so that a run of hundreds of GPUs saves every quarter of an hour to hour, and not every few minutes
+        stall = checkpoint_stall_seconds(70e9 * 14, 512, 50e9)
+        interval = young_daly_interval_seconds(stall, 1 / (512 * LLAMA3_RATE))
+        assert 900 < interval < 3600
 
     def test_refuses_a_zero_rate(self):
         with pytest.raises(ValueError, match="positive"):

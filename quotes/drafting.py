@@ -7,7 +7,7 @@ of the paper can still be changed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -113,7 +113,34 @@ def _lines(answers: Mapping[str, RecommendationAnswer], prices: Mapping[str, Pri
         lines.append(_priced_line(zh, en, english, is_missing=en["sku"] in missing))
         parts = zip(included[CHINESE].pop(en["sku"], []), included[ENGLISH].pop(en["sku"], []), strict=True)
         lines += [_included_line(zh_part, en_part, lines[-1].tax_rate) for zh_part, en_part in parts]
-    return tuple(lines)
+    return _merged(lines)
+
+
+def _merged(lines: Sequence[DraftLine]) -> tuple[DraftLine, ...]:
+    """One line for one thing at one price: the same cable between two kinds of switch is bought once."""
+    merged: dict[tuple[object, ...], DraftLine] = {}
+    for number, line in enumerate(lines):
+        key: tuple[object, ...] = (line.sku, line.kind, line.unit, line.period_count, line.unit_price, line.tax_rate)
+        if line.is_included:  # belongs to the server above it
+            key = (*key, number)
+        first = merged.get(key)
+        merged[key] = line if first is None else _sum(first, line)
+    return tuple(merged.values())
+
+
+def _sum(first: DraftLine, second: DraftLine) -> DraftLine:
+    quantity = first.quantity + second.quantity
+    return replace(
+        first,
+        quantity=quantity,
+        sized_quantity=quantity,
+        reason_zh=_both(first.reason_zh, second.reason_zh),
+        reason_en=_both(first.reason_en, second.reason_en),
+    )
+
+
+def _both(first: str, second: str) -> str:
+    return first if second in first else f"{first} {second}"
 
 
 def _included_parts(answer: RecommendationAnswer, prices: PricesAnswer) -> dict[str, list[LineAnswer]]:

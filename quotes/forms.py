@@ -164,6 +164,7 @@ class LineForm(PaperTextMixin, forms.Form):
         label=_("Tax rate, %"), minimum=Decimal(0), maximum=HUNDRED, decimal_places=2, scale=HUNDRED
     )
     change_reason = forms.CharField(label=_("Reason of the change"), max_length=300, required=False)
+    is_removed = forms.BooleanField(label=_("Take out"), required=False)
 
     def edit(self) -> LineEdit:
         data = self.cleaned_data
@@ -175,6 +176,7 @@ class LineForm(PaperTextMixin, forms.Form):
             discount_fraction=data["discount_fraction"] or Decimal(0),
             tax_rate=data["tax_rate"],
             change_reason=data["change_reason"],
+            is_removed=data["is_removed"],
         )
 
 

@@ -69,9 +69,9 @@ class QuoteLine(models.Model):
     is_included = models.BooleanField(default=False)  # a part of another line's price; shown without one of its own
     is_optional = models.BooleanField(default=False)  # printed apart, outside the totals
     sized_quantity = models.DecimalField(max_digits=12, decimal_places=3, null=True, blank=True)
-    source_rule = models.CharField(max_length=100, blank=True)
-    reason_zh = models.CharField(max_length=1000, blank=True)
-    reason_en = models.CharField(max_length=1000, blank=True)
+    source_rule = models.TextField(blank=True)
+    reason_zh = models.TextField(blank=True)
+    reason_en = models.TextField(blank=True)
     change_reason = models.CharField(_("reason of the change"), max_length=300, blank=True)
     price_origin = models.CharField(max_length=30, blank=True)
     price_as_of = models.DateField(null=True, blank=True)

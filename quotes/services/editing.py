@@ -40,6 +40,7 @@ class LineEdit:
     discount_fraction: Decimal
     tax_rate: Decimal
     change_reason: str = ""
+    is_removed: bool = False
 
 
 def quote_edit(
@@ -62,6 +63,8 @@ def quote_edit(
         before, after = _apply(current, fields)
         rows = list(current.lines.all())
         line_changes = _apply_lines(rows, lines)
+        rows, removed = _without_removed(rows, lines)
+        line_changes += removed
         current.content_version += 1
         current.full_clean(exclude=["quote"])
         current.save()
@@ -144,7 +147,7 @@ def _apply_lines(rows: Sequence[QuoteLine], edits: Sequence[LineEdit]) -> list[d
         row = by_position.get(edit.position)
         if row is None:
             raise StaleEditError(f"There is no line {edit.position}.")
-        if row.is_included:
+        if row.is_included or edit.is_removed:
             continue
         changed: dict[str, Any] = {}
         for name in LINE_FIELDS:
@@ -156,6 +159,24 @@ def _apply_lines(rows: Sequence[QuoteLine], edits: Sequence[LineEdit]) -> list[d
             row.full_clean(exclude=["revision"], validate_unique=False)
             changes.append({"position": row.position, **changed})
     return changes
+
+
+def _without_removed(
+    rows: Sequence[QuoteLine], edits: Sequence[LineEdit]
+) -> tuple[list[QuoteLine], list[dict[str, Any]]]:
+    """Take lines out, and with each the parts that its price covers."""
+    positions = {edit.position for edit in edits if edit.is_removed}
+    kept: list[QuoteLine] = []
+    removed: list[dict[str, Any]] = []
+    is_under_removed = False
+    for row in rows:
+        is_under_removed = row.position in positions or (row.is_included and is_under_removed)
+        if is_under_removed:
+            removed.append({"position": row.position, "removed": row.sku or row.name_en})
+            row.delete()
+        else:
+            kept.append(row)
+    return kept, removed
 
 
 def _plain(value: Any) -> Any:

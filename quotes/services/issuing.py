@@ -63,8 +63,11 @@ def quote_issue(
     revision: QuoteRevision,
     expected_version: int | None = None,
     render: Callable[[snapshot.Snapshot], bytes] = render_pdf,
+    now: datetime | None = None,
 ) -> QuoteRevision:
     """Issue a draft. `render` makes the PDF of a snapshot; it runs outside any transaction.
+
+    `now` is the time of issue where it is not this moment: sample quotes of the past.
 
     Raises
     ------
@@ -78,11 +81,11 @@ def quote_issue(
     if expected_version is not None and current.content_version != expected_version:
         raise StaleEditError(f"The draft is at version {current.content_version}, not {expected_version}.")
     lines = list(current.lines.all())
-    faults = issue_faults(current, lines, timezone.now())
+    faults = issue_faults(current, lines, now or timezone.now())
     if faults:
         raise IssueRefusedError(faults)
     for attempt in range(1, ATTEMPTS + 1):
-        issued_at = timezone.now()
+        issued_at = now or timezone.now()
         with _number(current, issued_at) as (number, held):
             content = snapshot.build(current, lines, number=number, issued_at=issued_at)
             document = render(content)

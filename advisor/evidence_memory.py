@@ -44,6 +44,13 @@ LOW_RANK_MOMENT_BYTES = {"galore_adamw8bit": 0.5, "galore_adamw": 1.25, "qgalore
 BLOCK_COORDINATE_BYTES = 14.0  # BAdam (arXiv:2404.02827): 16 bytes a parameter of one block, 2 of them its weights
 DEFAULT_FINETUNE_LENGTH = 2048
 
+# Types that a framework's published recipe sets where the row only has the framework's general defaults:
+# (framework, preset) -> bytes of (gradient, one moment). Megatron-Bridge recipes, moonlight_16b and deepseek_v3.
+RECIPE_TYPES = {
+    ("Megatron-Bridge", "moonlight-16b-a3b"): (BYTES_16BIT, BYTES_16BIT),
+    ("Megatron-Bridge", "deepseek-v3"): (BYTES_FP32, BYTES_16BIT),
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryRow:
@@ -243,6 +250,10 @@ def _plan(row: Mapping[str, str], model: ModelSpec, recipe: Recipe, notes: list[
     optimizer, in_backward, note = optimizer_of(row["optimizer"])
     notes.append(note)
     states = _states(row, recipe, method, model.layer_count)
+    recipe_types = RECIPE_TYPES.get((row["framework"], row["preset"]))
+    if recipe_types and "recipe defaults" in row["inferred_fields"]:
+        states = replace(states, gradient=recipe_types[0], moment=recipe_types[1])
+        notes.append("types: gradients and moments as the framework's recipe of this model sets them")
     if row["optimizer"].lower().startswith(("galore", "qgalore", "apollo", "badam")):
         optimizer = optimizer_of("adamw")[0]
         in_backward = True

@@ -43,12 +43,7 @@ def usual_head_count(hidden: int, tensor_parallel: int) -> int:
 
 
 def _model_from_columns(row: Mapping[str, str], notes: list[str]) -> ModelSpec:
-    layer_count, hidden = whole(row["n_layers"]) or 0, whole(row["hidden"]) or 0
-    words = f"{row.get('kind', '')} {row.get('attention_kind', '')} {row.get('notes', '')}".lower()
-    is_hybrid = "hybrid mamba" in words or "-hybrid" in words
-    if is_hybrid:
-        layer_count = round(layer_count / 2)
-        notes.append("model: hybrid, two of its layers (mixer, FFN) taken as one attention layer with its FFN")
+    layer_count, hidden = whole(row["n_layers"]) or 1, whole(row["hidden"]) or 0
     head_count = whole(row["n_heads"]) or usual_head_count(hidden, whole(row["tp"]) or 1)
     head_size = whole(row["head_size"]) or max(1, hidden // head_count)
     kv_head_count = whole(row["n_kv_heads"]) or head_count
@@ -107,14 +102,22 @@ def _model_from_columns(row: Mapping[str, str], notes: list[str]) -> ModelSpec:
     return model
 
 
-def _model_with_unknown_depth(row: Mapping[str, str], notes: list[str]) -> ModelSpec:
-    """The layer count that meets the published parameters, where everything else is known."""
-    one = _model_from_columns({**row, "n_layers": "1"}, notes)
-    two = replace(one, layer_count=2)
-    per_layer = parameter_count(two) - parameter_count(one)
-    layers = max(1, round((number(row["params"]) - parameter_count(one)) / per_layer) + 1)
-    notes.append(f"model: layer count not published, {layers} by the parameter count")
+def with_depth_for(model: ModelSpec, total: float) -> ModelSpec:
+    """The model with the layer count that comes nearest to a parameter count."""
+    one = replace(model, layer_count=1, dense_layer_count=0, moe_layer_interval=1)
+    per_layer = parameter_count(replace(one, layer_count=2)) - parameter_count(one)
+    layers = max(1, round((total - parameter_count(one)) / per_layer) + 1)
     return replace(one, layer_count=layers)
+
+
+def is_hybrid_row(row: Mapping[str, str]) -> bool:
+    """Whether some layers are state-space mixers, which the engine does not know."""
+    words = f"{row.get('kind', '')} {row.get('attention_kind', '')} {row.get('notes', '')}".lower()
+    return "hybrid mamba" in words or "-hybrid" in words
+
+
+def _stated_total(row: Mapping[str, str]) -> float:
+    return number(row.get("params_total") or row.get("params"))
 
 
 def parameter_count_in_name(name: str) -> float:
@@ -136,11 +139,17 @@ def model_of(row: Mapping[str, str], notes: list[str]) -> ModelSpec | None:
         return preset
     if row["preset"]:
         notes.append(f"model: preset {row['preset']!r} is not in the catalogue, the row's columns taken")
+    total = _stated_total(row)
+    if whole(row["hidden"]) and whole(row["vocab"]) and total and (is_hybrid_row(row) or not whole(row["n_layers"])):
+        model = with_depth_for(_model_from_columns(row, notes), total)
+        reason = (
+            "hybrid, mixers and FFNs taken as attention layers" if is_hybrid_row(row) else "layer count not published"
+        )
+        notes.append(f"model: {reason}, {model.layer_count} layers by the parameter count")
+        return model
     if whole(row["n_layers"]) and whole(row["hidden"]):
         return _model_from_columns(row, notes)
-    if whole(row["hidden"]) and whole(row["vocab"]) and number(row.get("params")):
-        return _model_with_unknown_depth(row, notes)
-    total = number(row.get("params_total") or row.get("params")) or parameter_count_in_name(row["model"])
+    total = total or parameter_count_in_name(row["model"])
     if not total:
         return None
     notes.append(f"model: no shape given, inferred from {total:.3g} parameters")

@@ -47,6 +47,7 @@ def load_books(on: date) -> Mapping[Market, Book]:
             valid_from=row.valid_from,
             is_indicative=row.is_indicative,
             note=row.note_zh if is_chinese() else row.note_en,
+            exchange_rate=row.exchange_rate,
             prices=prices.get(row.pk, MappingProxyType({})),
         )
         for row in rows

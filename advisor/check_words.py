@@ -173,10 +173,12 @@ def check_message(check: Check, parts: Parts) -> str:
             params[name] = f"{params[name] / GIGA:g} Gbit/s"
     text = filled(CHECKS[check.code], params)
     if check.nearest:
-        text = _now("%(sentence)s Nearest that would pass: %(nearest)s.") % {
-            "sentence": text,
-            "nearest": part_name(parts, check.nearest),
-        }
+        template = (
+            _now("%(sentence)s Nearest real part: %(nearest)s.")
+            if check.code == "gpu_memory_does_not_exist"
+            else _now("%(sentence)s Nearest that would pass: %(nearest)s.")
+        )
+        text = template % {"sentence": text, "nearest": part_name(parts, check.nearest)}
     return text
 
 

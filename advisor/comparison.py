@@ -18,7 +18,6 @@ from advisor.engine.specs import DeploymentProfile, Estimate, Origin
 from advisor.engine.units import SECONDS_PER_DAY, SECONDS_PER_HOUR
 from advisor.figures import format_days, format_percent, format_si_count
 from advisor.prices import money
-from catalog.money import round_money
 
 BARE_METAL, DEDICATED, SHARED = "bare_metal", "virtualized_dedicated", "virtualized_shared"
 DEFAULT_LOSS = 0.02
@@ -122,17 +121,31 @@ def side_answer(
 
 
 def cloud_price(
-    offers: Iterable[CloudOffer], *, gpu_sku: str, currency: str, gpu_hours: float | None, term_months: int
+    offers: Iterable[CloudOffer],
+    *,
+    gpu_sku: str,
+    currency: str,
+    gpu_hours: float | None,
+    term_months: int,
+    exchange_rate: Decimal | None = None,
 ) -> dict[str, Any] | None:
-    """Money of the GPU-hours at published cloud prices; None where nobody publishes one in the currency."""
+    """Money of the GPU-hours at published prices of virtual machines; None where nobody publishes one.
+
+    The own currency comes first; else the other one of CNY and USD at the cloud book's rate (CNY per USD), converted
+    once and marked.
+    """
     if gpu_hours is None:
         return None
-    mine = [offer for offer in offers if offer.gpu_sku == gpu_sku and offer.currency == currency]
+    virtual = [offer for offer in offers if offer.gpu_sku == gpu_sku and offer.deployment != BARE_METAL]
+    mine = [offer for offer in virtual if offer.currency == currency]
+    factor = Decimal(1)
+    if not mine and exchange_rate and currency in ("CNY", "USD"):
+        mine = [offer for offer in virtual if offer.currency in ("CNY", "USD")]
+        factor = exchange_rate if currency == "CNY" else 1 / exchange_rate
     commitments: tuple[str, ...] = next((names for months, names in COMMITMENT_BY_TERM if term_months >= months), ())
     ranked = sorted(
         (offer for offer in mine if offer.commitment in commitments and offer.provider_class in CLASS_ORDER),
         key=lambda offer: (
-            offer.deployment == BARE_METAL,
             CLASS_ORDER.index(offer.provider_class),
             commitments.index(offer.commitment),
         ),
@@ -140,12 +153,13 @@ def cloud_price(
     if not ranked:
         return None
     offer = ranked[0]
-    hours = Decimal(repr(gpu_hours))
+    hours = Decimal(repr(gpu_hours)) * factor
     return {
         "total": money(offer.median * hours, currency),
         "low": money(offer.low * hours, currency),
         "high": money(offer.high * hours, currency),
-        "per_gpu_hour": money(round_money(offer.median, currency), currency),
+        "per_gpu_hour": money(offer.median * factor, currency),
+        "is_converted": offer.currency != currency,
         "provider_class": offer.provider_class,
         "commitment": offer.commitment,
         "deployment": offer.deployment,

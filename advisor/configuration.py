@@ -25,7 +25,7 @@ from advisor.engine.reliability import (
 from advisor.engine.specs import Candidate, Estimate
 from advisor.engine.units import SECONDS_PER_DAY, SECONDS_PER_HOUR
 from advisor.estimate_answer import estimate_answer, finite
-from advisor.hand_over import launch_configuration
+from advisor.hand_over import acceptance_answers, launch_configuration
 from advisor.input_types import CheckedRecommendation
 from advisor.nearest_run import nearest_run
 from advisor.part_checks import configuration_checks
@@ -100,10 +100,16 @@ def configured(setting: Setting, candidate: Candidate) -> Configured:
     return Configured(answer=answer, estimate=estimate, power=bill.facility.plan)
 
 
+def interruption_rate_of(estimate: Estimate) -> float:
+    """Interruptions per GPU and second of the estimate's own cluster and profile."""
+    cluster = estimate.scenario.cluster
+    rate = assumed_number(interruption_rate(cluster.gpu.architecture, cluster.gpu.name))
+    return rate * cluster.deployment.interruption_rate_factor
+
+
 def _reliability(estimate: Estimate, sizes: StorageSizes, gpus_per_server: int) -> ReliabilityPlan:
     """Spares and the spread of interruptions; goodput and interval are the estimate's own."""
     cluster, time = estimate.scenario.cluster, estimate.time
-    rate = assumed_number(interruption_rate(cluster.gpu.architecture, cluster.gpu.name))
     write = sizes.write_bytes_per_second or sizes.checkpoint_bytes / SECONDS_PER_HOUR
     return reliability_plan(
         ReliabilityInputs(
@@ -112,7 +118,7 @@ def _reliability(estimate: Estimate, sizes: StorageSizes, gpus_per_server: int) 
             training_seconds_without_loss=(time.training_seconds or 0.0) * time.goodput,
             checkpoint_bytes=sizes.checkpoint_bytes,
             write_bytes_per_second=write,
-            interruptions_per_gpu_second=rate * cluster.deployment.interruption_rate_factor,
+            interruptions_per_gpu_second=interruption_rate_of(estimate),
             restart_seconds=assumed_number(DEFAULT_RESTART),
             interval_seconds=finite(time.checkpoint_interval_seconds),
             repair_seconds=assumed_number(DEFAULT_REPAIR),
@@ -195,7 +201,7 @@ def _answer(
         power=bill.facility.answer,
         reliability=_reliability_answer(estimate, plan, bill),
         software=software_answer(parts, gpu, launch_configuration(estimate)),
-        acceptance=[],
+        acceptance=acceptance_answers(estimate, bill, interruption_rate_of(estimate)),
         nearest_run=nearest,
         checks=configuration_checks(
             parts,

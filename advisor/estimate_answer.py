@@ -23,11 +23,13 @@ from advisor.engine.specs import (
     DeploymentProfile,
     Estimate,
     ModelSpec,
+    Problem,
     TrainingPlan,
 )
 from advisor.engine.units import BITS_PER_BYTE, GIGA
 from advisor.parts import GpuPart
 from advisor.problem_words import assumption_answers, problem_answer
+from advisor.state_words import cluster_memory_text, states_text
 
 
 def finite(value: float | None) -> float | None:
@@ -98,12 +100,24 @@ def estimate_answer(
             six_n_d_flops=estimate.flops.six_n_d_flops,
         ),
         time=_time_answer(estimate),
-        problems=[*problems, *(problem_answer(problem) for problem in estimate.problems)],
+        problems=[*problems, *(problem_answer(problem, _words(estimate, problem)) for problem in estimate.problems)],
         assumptions=assumption_answers((*assumptions, *estimate.assumptions)),
         evaluated_layout_count=estimate.evaluated_layout_count,
         engine_version=ENGINE_VERSION,
         catalog_revision=revision,
     )
+
+
+def _words(estimate: Estimate, problem: Problem) -> dict[str, str]:
+    """States and memory of a job that does not fit, as people quote them."""
+    states = problem.params.get("model_state_bytes")
+    if problem.code != "does_not_fit" or not isinstance(states, (int, float)):
+        return {}
+    scenario = estimate.scenario
+    return {
+        "states": states_text(scenario.plan, estimate.parameter_count, float(states)),
+        "memory": cluster_memory_text(scenario.cluster.gpu, scenario.cluster.gpu_count),
+    }
 
 
 def _cluster_answer(estimate: Estimate, gpu: GpuPart) -> ClusterAnswer:

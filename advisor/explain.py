@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from decimal import Decimal
+
 from django.utils.translation import gettext as _
 
-from advisor.answers import ConfigurationAnswer, Params, RejectionAnswer, RequirementAnswer
+from advisor.answers import ConfigurationAnswer, MoneyAnswer, Params, RejectionAnswer, RequirementAnswer
 from advisor.engine.specs import Rejection, Requirement, ScalingPoint
-from advisor.engine.units import SECONDS_PER_DAY
 from advisor.estimate_answer import finite
 from advisor.figures import format_days, format_flops_rate, format_gb, format_percent, format_si_count
 from advisor.parts import Parts
 from advisor.problem_words import rejection_message
+from catalog.money import format_money
 
 
 def requirement_answer(
     requirement: Requirement, *, deadline_seconds: float | None, recommended: ConfigurationAnswer | None
 ) -> RequirementAnswer:
+    if requirement.binding_constraint == "time" and deadline_seconds is None:
+        requirement = replace(requirement, binding_constraint="value")
     return RequirementAnswer(
         model_state_bytes=requirement.model_state_bytes,
         total_model_flops=requirement.total_model_flops,
@@ -57,21 +62,32 @@ def binding_reason(
     elif kind == "cluster" and recommended:
         text = _("The size was given: %(count)d x %(gpu)s.")
     elif kind == "value" and recommended:
-        text = _("Value decides: %(count)d x %(gpu)s have the least product of cost and time; no deadline was given.")
+        text = _(
+            "Value decides: %(count)d x %(gpu)s cost least of what finishes within 90 days; no deadline was given."
+        )
     else:
         text = _("No constraint binds: the smallest cluster that is worth its price also meets every wish.")
     return text % figures
 
 
-def rejection_answers(parts: Parts, rejections: tuple[Rejection, ...]) -> list[RejectionAnswer]:
-    return [rejection_answer(parts, item.gpu_sku, item.code, dict(item.params)) for item in rejections]
+def rejection_answers(parts: Parts, rejections: tuple[Rejection, ...], currency: str) -> list[RejectionAnswer]:
+    return [rejection_answer(parts, item.gpu_sku, item.code, dict(item.params), currency) for item in rejections]
 
 
-def rejection_answer(parts: Parts, gpu_sku: str, code: str, params: Params) -> RejectionAnswer:
+def rejection_answer(
+    parts: Parts, gpu_sku: str, code: str, params: Params, currency: str | None = None
+) -> RejectionAnswer:
     """Why a GPU fell out, with the one figure that decides."""
     gpu = parts.gpus.get(gpu_sku)
-    named = {"gpu": gpu.name if gpu else gpu_sku, **{key: value for key, value in params.items() if key != "gpu"}}
+    named = {**params, "gpu": gpu.name if gpu else gpu_sku}
+    if currency is not None and isinstance(params.get("cost"), (int, float)):
+        named["amount"] = _whole(params["cost"], currency)
+        named["budget"] = _whole(params.get("max_cost"), currency)
     return RejectionAnswer(gpu=gpu_sku, code=code, message=rejection_message(code, named), params=params)
+
+
+def _whole(amount: float | int | str | bool | None, currency: str) -> str:
+    return format_money(Decimal(round(float(amount or 0))), currency)
 
 
 def configuration_reasons(
@@ -103,9 +119,9 @@ def configuration_reasons(
         reasons.append(
             _("The run costs %(own)s in GPU-hours; the next, %(gpu)s, costs %(other)s.")
             % {
-                "own": _shown(configuration["run_cost"]["amount"], configuration["run_cost"]["currency"]),
+                "own": _money(configuration["run_cost"]),
                 "gpu": f"{cheapest_other['gpu_count']} x {cheapest_other['gpu_name']}",
-                "other": _shown(cheapest_other["run_cost"]["amount"], cheapest_other["run_cost"]["currency"]),
+                "other": _money(cheapest_other["run_cost"]),
             }
         )
     nearest = configuration["nearest_run"]
@@ -125,8 +141,8 @@ def configuration_reasons(
     return reasons
 
 
-def _shown(amount: str, currency: str) -> str:
-    return f"{currency}\N{NO-BREAK SPACE}{round(float(amount)):,}"
+def _money(value: MoneyAnswer) -> str:
+    return format_money(Decimal(value["amount"]), value["currency"])
 
 
 def upgrade_path(
@@ -191,7 +207,3 @@ def faq(
         ) % {"count": format_si_count(interruptions) if interruptions is not None else "—"}
         answers.append({"question": _("Is an operations staff of one's own needed?"), "answer": text})
     return answers
-
-
-def days(seconds: float | None) -> float | None:
-    return None if seconds is None else seconds / SECONDS_PER_DAY

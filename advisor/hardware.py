@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -419,7 +420,7 @@ def _build(row: models.ReferenceBuild) -> BuildPart:
         name_zh=row.name_zh,
         gpu_sku=row.gpu_sku,
         gpu_text=row.gpu_text,
-        gpus_per_server=row.gpus_per_server,
+        gpus_per_server=row.gpus_per_server or _largest_number(row.gpus_per_server_text),
         server_sku=row.server_sku,
         server_count=row.server_count,
         host_memory_text=row.host_memory_text,
@@ -431,6 +432,11 @@ def _build(row: models.ReferenceBuild) -> BuildPart:
         notes=row.notes,
         part_skus=frozenset(sku for sku in inside if sku),
     )
+
+
+def _largest_number(text: str) -> int | None:
+    """8 of "4-8": a range of a claim is judged by its best case."""
+    return max((int(number) for number in re.findall(r"\d+", text)), default=None)
 
 
 def fabric_spec(parts: Parts, gpu: GpuPart, server: ServerPart, *, kind: str = "infiniband") -> FabricSpec:
@@ -468,7 +474,8 @@ def hardware_options(
 ) -> tuple[HardwareOption, ...]:
     """One option for each GPU, in the server that ranks first. The cost only ranks; quotes price in decimals.
 
-    With a rental book the cost is the hour at the term; with only a purchase book the server's price over five years.
+    With a rental book the cost is the hour at the term, with a purchase book alone the server's price over five years;
+    with both, a GPU that lacks either price counts as one without a price.
     A fixed GPU count that does not fill such servers takes servers of a size that it fills, where there are any.
     """
     options: list[HardwareOption] = []
@@ -501,10 +508,11 @@ def _hourly_cost(
     purchase: Book | None,
     term_months: int | None,
 ) -> float | None:
+    """Rent of an hour; with a purchase book beside it only where both sides have a price, so that they compare."""
+    owned = server_price(purchase, server_build(parts, gpu, server)) if purchase is not None else None
+    if purchase is not None and owned is None:
+        return None
     if rental is not None:
         hourly = hourly_price(rental, gpu.sku, term_months)
         return float(hourly.amount) if hourly else None
-    if purchase is not None:
-        price = server_price(purchase, server_build(parts, gpu, server))
-        return float(price.amount) / gpus_in(server, gpu) / AMORTISATION_HOURS if price else None
-    return None
+    return float(owned.amount) / gpus_in(server, gpu) / AMORTISATION_HOURS if owned is not None else None

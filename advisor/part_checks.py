@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from advisor.answers import CheckAnswer
 from advisor.bill_of_materials import Bill
 from advisor.check_words import check_answer
@@ -9,6 +11,7 @@ from advisor.engine import compatibility
 from advisor.engine import parts as facts
 from advisor.engine.compatibility_software import overclocking, workload_fit
 from advisor.engine.specs import Precision, TrainingPlan
+from advisor.facility_parts import build_watts
 from advisor.part_facts import (
     candidates,
     cpu_facts,
@@ -32,7 +35,7 @@ def configuration_checks(
     build = bill.build
     others = candidates(parts.revision)
     described = compatibility.Build(
-        server=server_facts(build.server),
+        server=replace(server_facts(build.server), max_watts=build_watts(build)),
         gpu=gpu_facts(build.gpu),
         gpu_count=build.gpu_count,
         server_count=bill.request.server_count,

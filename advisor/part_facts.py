@@ -164,7 +164,8 @@ def candidates(revision: str) -> compatibility.Candidates:
     del revision  # the cache's key
     parts = load_parts()
     return compatibility.Candidates(
-        gpus=tuple(gpu_facts(part) for part in parts.gpus.values()),
+        # a bare "H100" means the board part: those come first
+        gpus=tuple(gpu_facts(part) for part in sorted(parts.gpus.values(), key=lambda part: not part.is_module)),
         servers=tuple(server_facts(part) for part in parts.servers.values() if part.is_orderable),
         cpus=tuple(cpu_facts(part) for part in parts.cpus.values()),
         memories=tuple(memory_facts(part) for part in parts.memory.values()),

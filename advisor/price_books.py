@@ -49,6 +49,7 @@ class Book:
     valid_from: date
     is_indicative: bool
     note: str
+    exchange_rate: Decimal | None  # CNY per USD, what the book was converted with
     prices: Mapping[str, tuple[BookPrice, ...]]
 
     @property

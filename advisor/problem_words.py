@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from advisor.answers import AssumptionAnswer, ProblemAnswer
 from advisor.engine.specs import Assumption, Origin, Problem
+from advisor.figures import NO_BREAK_SPACE
 from advisor.messages import FAULTS, sentence, written
 
 SENTENCES: dict[str, str | Promise] = {
@@ -58,15 +59,13 @@ SENTENCES: dict[str, str | Promise] = {
     ),
     "fits_no_size": _("The job fits no cluster of %(gpu)s that is searched; take a GPU with more memory."),
     "does_not_fit": _(
-        "The job does not fit: weights, gradients and optimizer states are %(model_state_bytes)s, the "
-        "%(gpu_count)s GPUs "
-        "have %(cluster_bytes)s together; each GPU would need %(needed_bytes)s of its %(available_bytes)s. "
+        "The job does not fit: weights, gradients and optimizer states are %(states)s, the %(gpu_count)s GPUs have "
+        "%(memory)s together; each GPU would need %(needed_bytes)s of its %(available_bytes)s. "
         "Smallest cluster of %(gpu)s that fits: %(smallest_gpu_count)s GPUs."
     ),
     "does_not_fit_anywhere": _(
-        "The job does not fit: weights, gradients and optimizer states are %(model_state_bytes)s, the "
-        "%(gpu_count)s GPUs "
-        "have %(cluster_bytes)s together; each GPU would need %(needed_bytes)s of its %(available_bytes)s. "
+        "The job does not fit: weights, gradients and optimizer states are %(states)s, the %(gpu_count)s GPUs have "
+        "%(memory)s together; each GPU would need %(needed_bytes)s of its %(available_bytes)s. "
         "No searched cluster of %(gpu)s holds it."
     ),
     "batch_moved": _(
@@ -107,8 +106,11 @@ REJECTIONS: dict[str, str | Promise] = {
     ),
     "over_budget": _("%(gpu)s: its cheapest run costs %(amount)s, the budget is %(budget)s."),
     "dearer": _("%(gpu)s: the run costs %(cost_ratio)s times as much."),
-    "no_price": _("%(gpu)s meets the conditions, but its price is not known."),
+    "no_price": _("%(gpu)s meets the conditions, but a price of it (rent or purchase) is not known."),
     "gpu_not_orderable": _("No orderable server of the catalogue takes %(gpu)s."),
+    "exceeds_site": _(
+        "%(gpu)s: the site's power and racks take %(limit)s GPUs of it, less than one server or the size asked."
+    ),
 }
 
 ASSUMPTION_LABELS: dict[str, str | Promise] = {
@@ -173,7 +175,7 @@ def filled(template: str | Promise, params: Mapping[str, Any]) -> str:
 
 
 def _printable(text: str) -> str:
-    return "".join(char if char.isprintable() else "\ufffd" for char in text[:MAX_TEXT])
+    return "".join(char if char.isprintable() or char == NO_BREAK_SPACE else "\ufffd" for char in text[:MAX_TEXT])
 
 
 def problem_message(code: str, params: Mapping[str, Any]) -> str:
@@ -196,11 +198,12 @@ def rejection_message(code: str, params: Mapping[str, Any]) -> str:
     return filled(REJECTIONS[code], params)
 
 
-def problem_answer(problem: Problem) -> ProblemAnswer:
+def problem_answer(problem: Problem, words: Mapping[str, str] | None = None) -> ProblemAnswer:
+    """A problem with its sentence; `words` are texts that the sentence needs beside the figures."""
     return ProblemAnswer(
         field=problem.field,
         code=problem.code,
-        message=problem_message(problem.code, problem.params),
+        message=problem_message(problem.code, {**problem.params, **(words or {})}),
         severity=problem.severity,
         params=dict(problem.params),
     )

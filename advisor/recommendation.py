@@ -63,21 +63,29 @@ from advisor.hardware import fabric_spec, hardware_options, selectable_gpus, spe
 from advisor.input_types import CheckedRecommendation
 from advisor.ownership_answer import OwnershipRequest, ownership_answer
 from advisor.parts import GpuPart, Parts
+from advisor.preference import preferred
 from advisor.price_books import Book
 from advisor.prices import money, run_cost
 from advisor.problem_words import assumption_answers, problem_answer
 from advisor.requested_gpu import requested_gpu
 from advisor.server_build import servers_for
+from advisor.site_search import grouped_by_limit, merged, site_gpu_limits
 from advisor.tiers import tier_answer
-from advisor.training_plan import job_from
+from advisor.training_plan import Job, job_from
 from catalog.money import format_money
 
+# Without a deadline: the least cost among clusters that finish within this time. Cost hardly changes with size while
+# scaling is near linear, so that without any horizon the answer would be the smallest cluster or the largest.
+VALUE_HORIZON_DAYS = 90
 VALUE_RULE = Assumption(
     name="value_rule",
-    value="least_cost_times_time",
-    unit="",
+    value=VALUE_HORIZON_DAYS,
+    unit="d",
     origin=Origin.DERIVED,
-    source="no deadline was given: the size with the least product of cost and time, then the GPU with the least cost",
+    source=(
+        "no deadline was given: least cost among clusters that finish within 90 days; published runs took 21 (LLaMA), 54 "
+        "(Llama 3) and 118 days (BLOOM)"
+    ),
 )
 
 
@@ -96,7 +104,12 @@ def recommendation(
     job = job_from(checked, workload=checked.workload, proposes_tokens=True)
     setting = Setting(parts=parts, books=books, checked=checked, job=job, on=on, term_months=checked.term_months)
     hardware = _hardware(setting)
-    result = _search(setting, hardware.options)
+    target = _target(checked, job)
+    result, outside = _search(setting, hardware.options, target)
+    if result.recommended is None and checked.deadline_seconds is None and target.deadline_seconds is not None:
+        target = replace(target, deadline_seconds=None)  # nothing is that fast: the fastest value there is
+        result, outside = _search(setting, hardware.options, target)
+    result = preferred(result, lambda option: _one_search(setting, (option,), target))
     ranked = _within_budget(setting, _candidates(result))
     shown = [configured(setting, candidate) for candidate in ranked[: checked.limit]]
     recommended = shown[0] if shown else None
@@ -120,7 +133,7 @@ def recommendation(
         requirement=requirement_answer(result.requirement, deadline_seconds=checked.deadline_seconds, recommended=head),
         recommended=head,
         alternatives=answers[1:],
-        rejected=[*hardware.rejected, *rejection_answers(parts, result.rejected)],
+        rejected=[*hardware.rejected, *outside, *rejection_answers(parts, result.rejected, _cost_currency(checked))],
         deployment_comparison=comparison,
         rent_or_buy=_rent_or_buy(setting, recommended),
         scaling=_scaling(result),
@@ -150,14 +163,15 @@ def _hardware(setting: Setting) -> Hardware:
                 gpus.append(gpu)
     else:
         gpus = list(selectable_gpus(parts))
-    is_purchase = checked.basis == "purchase"
+    rental = setting.books.get(("rental", _cost_currency(checked))) if checked.basis != "purchase" else None
+    purchase = setting.book("purchase") if checked.basis != "rental" else None
     options = hardware_options(
         parts,
         gpus,
         gpu_count=checked.gpu_count,
         cooling=checked.cooling,
-        rental=None if is_purchase else setting.books.get(("rental", _cost_currency(checked))),
-        purchase=setting.book("purchase") if is_purchase else None,
+        rental=rental,
+        purchase=purchase,
         term_months=setting.term_months,
     )
     return Hardware(options=options, rejected=tuple(rejected), notes=tuple(notes))
@@ -168,20 +182,52 @@ def _cost_currency(checked: CheckedRecommendation) -> str:
     return checked.budget[1] if checked.budget is not None else checked.currency
 
 
-def _search(setting: Setting, options: tuple[HardwareOption, ...]) -> SearchResult:
+def _search(
+    setting: Setting, options: tuple[HardwareOption, ...], target: Target
+) -> tuple[SearchResult, list[RejectionAnswer]]:
+    """One search; with a site's limits one for each size that power and racks allow, merged."""
     checked = setting.checked
+    if checked.max_it_watts is None and checked.max_racks is None:
+        return _one_search(setting, options, target), []
+    limits = site_gpu_limits(
+        setting.parts,
+        options,
+        max_it_watts=checked.max_it_watts,
+        max_racks=checked.max_racks,
+        cooling=checked.cooling,
+    )
+    groups = grouped_by_limit(options, limits, target)
+    kept = {option.gpu.sku for group in groups.values() for option in group}
+    outside = [
+        rejection_answer(setting.parts, option.gpu.sku, "exceeds_site", {"limit": limits[option.gpu.sku]})
+        for option in options
+        if option.gpu.sku not in kept
+    ]
+    results = [
+        _one_search(setting, tuple(group), replace(target, max_gpu_count=limit)) for limit, group in groups.items()
+    ]
+    return merged(results) if results else _one_search(setting, (), target), outside
+
+
+def _target(checked: CheckedRecommendation, job: Job) -> Target:
+    deadline = checked.deadline_seconds
+    if deadline is None and checked.gpu_count is None and job.plan.tokens is not None:
+        deadline = VALUE_HORIZON_DAYS * SECONDS_PER_DAY
+    return Target(
+        deadline_seconds=deadline,
+        max_gpu_count=checked.max_gpu_count,
+        gpu_count=checked.gpu_count,
+        max_cost=None if checked.budget is None or checked.basis == "purchase" else float(checked.budget[0]),
+    )
+
+
+def _one_search(setting: Setting, options: tuple[HardwareOption, ...], target: Target) -> SearchResult:
     return search(
         model=setting.job.model,
         plan=setting.job.plan,
-        target=Target(
-            deadline_seconds=checked.deadline_seconds,
-            max_gpu_count=checked.max_gpu_count,
-            gpu_count=checked.gpu_count,
-            max_cost=None if checked.budget is None or checked.basis == "purchase" else float(checked.budget[0]),
-        ),
+        target=target,
         options=options,
-        layout=LayoutRequest(),
-        deployment=checked.deployment,
+        deployment=setting.checked.deployment,
         calibration=current_calibration(),
     )
 
@@ -356,6 +402,7 @@ def _comparison(
             currency=checked.currency,
             gpu_hours=virtual_hours,
             term_months=setting.term_months,
+            exchange_rate=cloud.exchange_rate if (cloud := setting.book("cloud")) else None,
         ),
         facility_watts=item.power.facility_average_watts if item.power else None,
     )
@@ -443,7 +490,7 @@ def _problems(
     found = [problem_answer(problem) for problem in setting.checked.problems]
     found += hardware.notes
     if head is None:
-        found += [problem_answer(problem) for problem in result.relaxations]
+        found += [_relaxation(problem, _cost_currency(setting.checked)) for problem in result.relaxations]
         found += _over_budget(setting, result)
         if not found:
             found.append(problem_answer(Problem(field="/target", code="no_configuration")))
@@ -464,6 +511,15 @@ def _problems(
                 )
             )
     return found
+
+
+def _relaxation(problem: Problem, currency: str) -> ProblemAnswer:
+    """Money of the engine is a float without a currency: named here, rounded to whole units."""
+    cost = problem.params.get("cost")
+    if isinstance(cost, (int, float)):
+        shown = format_money(Decimal(round(cost)), currency)
+        return problem_answer(replace(problem, params={**problem.params, "cost": shown}))
+    return problem_answer(problem)
 
 
 def _over_budget(setting: Setting, result: SearchResult) -> list[ProblemAnswer]:
@@ -492,7 +548,7 @@ def _over_budget(setting: Setting, result: SearchResult) -> list[ProblemAnswer]:
 
 def _assumptions(setting: Setting, item: Configured | None) -> list[Assumption]:
     assumed = list(setting.job.assumptions)
-    if setting.checked.deadline_seconds is None:
+    if setting.checked.deadline_seconds is None and setting.checked.gpu_count is None:
         assumed.append(VALUE_RULE)
     if item is not None:
         assumed += item.estimate.assumptions

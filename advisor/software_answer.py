@@ -16,7 +16,7 @@ def stack_for(parts: Parts, gpu: GpuPart) -> SoftwarePart | None:
     found = own or [
         row for row in parts.software if row.compute_capability == gpu.compute_capability and row.vendor == gpu.vendor
     ]
-    return (found or rows or [None])[0]
+    return next(iter((*found, *rows)), None)
 
 
 def recommended_toolkit(parts: Parts, gpu: GpuPart) -> str | None:

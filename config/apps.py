@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.apps import AppConfig
+from django.contrib.staticfiles.apps import StaticFilesConfig
 
 
 class ConfigConfig(AppConfig):
@@ -10,3 +11,9 @@ class ConfigConfig(AppConfig):
 
     def ready(self) -> None:
         from config import checks  # noqa: F401  (registers the checks)
+
+
+class SiteStaticFiles(StaticFilesConfig):
+    """Leaves out what no page asks for: the PDF's font, and the pages of the API framework, which are switched off."""
+
+    ignore_patterns = [*StaticFilesConfig.ignore_patterns, "fonts", "rest_framework"]

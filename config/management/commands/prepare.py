@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management import BaseCommand, CommandParser, call_command
 
+from config.static_files import collect_if_changed
+
 
 class Command(BaseCommand):
-    help = "Migrates, loads the catalogue and, on an empty database, the demo users, price books and quotes."
+    help = "Migrates, loads the catalogue, packs static files and, on an empty database, makes demo users and quotes."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--no-demo", action="store_true", help="leave an empty database without demo data")
@@ -17,5 +20,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, no_demo: bool = False, **options: Any) -> None:
         call_command("migrate", verbosity=0, interactive=False)
         call_command("load_catalog", stdout=self.stdout)
+        if not settings.DEBUG and collect_if_changed():
+            self.stdout.write("static files packed")
         if not no_demo and not get_user_model().objects.exists():
             call_command("seed_demo", stdout=self.stdout)

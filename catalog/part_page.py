@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -18,11 +18,50 @@ from django.utils.translation import ngettext
 from catalog.kinds import Kind
 from catalog.models import CloudPrice, Gpu, Part, Price, PriceBook, ReferenceBuild, Server, Tier
 from catalog.money import format_money
-from catalog.presentation import PAGE_DIGITS, Cell, cell, facts, label_of, number_text
+from catalog.presentation import MISSING, PAGE_DIGITS, Cell, cell, facts, label_of, number_text
 from catalog.words import word
 
 LINK = re.compile(r"https?://\S+|(?<![\w:/.])(?:[\w-]+\.)+[a-z]{2,}/\S+")
 RATES = (("TF32", "tf32"), ("FP16", "fp16"), ("BF16", "bf16"), ("FP8", "fp8"), ("FP4", "fp4"), ("INT8", "int8"))
+
+
+HOUR = "gpu_hour"
+TERMS = (None, 1, 3, 6, 12, 24, 36)  # months; None: on demand
+PRICEABLE = {
+    "gpus",
+    "servers",
+    "cpus",
+    "memory-modules",
+    "ssds",
+    "storage-systems",
+    "nics",
+    "switches",
+    "optics-cables",
+    "racks",
+    "services",
+    "reference-builds",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rung:
+    amount: str
+    exact: str
+    is_assumed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ladder:
+    """The prices of a GPU-hour by term in one book; mark and origin of the term that was seen."""
+
+    book: str
+    book_url: str
+    currency: str
+    rungs: tuple[Rung, ...]
+    mark: str
+    is_indicative: bool
+    as_of: date | None
+    origin_text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,12 +95,16 @@ class Source:
 
 
 def part_context(kind: Kind, part: Part) -> dict[str, Any]:
+    prices = prices_in_force(part)
     unverified = [label_of(type(part), name) for name in part.unverified_fields if _has_label(part, name)]
     return {
         "groups": [(title, facts(part, fields)) for title, fields in kind.groups],
         "rates": rates(part) if isinstance(part, Gpu) else [],
         "related": relations(part),
-        "prices": prices_in_force(part),
+        "rentals": rental_ladders(prices),
+        "prices": merged_rows([price for price in prices if price.unit != HOUR]),
+        "is_priceable": kind.code in PRICEABLE,
+        "term_months": TERMS[1:],
         "cloud_prices": cloud_rows(part) if isinstance(part, Gpu) else [],
         "sources": sources(part),
         "unverified": unverified,
@@ -108,15 +151,64 @@ def relations(part: Part) -> list[tuple[str, list[Part]]]:
     return []
 
 
-def prices_in_force(part: Part) -> list[PriceRow]:
+def prices_in_force(part: Part) -> list[Price]:
     """Prices of the books that hold today: its own, and for a GPU those of complete servers with it."""
     today = timezone.localdate()
     prices = Price.objects.published().effective_on(today).with_specs().exclude(book__basis=PriceBook.Basis.CLOUD)
     wanted = Q(sku=part.sku)
     if isinstance(part, Gpu):
         wanted |= Q(condition=part.sku)
-    rows = prices.filter(wanted).order_by("book__basis", "book__currency", "sku", "unit", "term_months")
-    return price_rows(rows)
+    return list(prices.filter(wanted).order_by("book__basis", "book__currency", "sku", "unit", "term_months"))
+
+
+def rental_ladders(prices: list[Price]) -> list[Ladder]:
+    """The GPU-hour by term, one line for each book."""
+    by_book: dict[int, list[Price]] = {}
+    for price in prices:
+        if price.unit == HOUR:
+            by_book.setdefault(price.book_id, []).append(price)
+    return [_ladder(rows) for rows in by_book.values()]
+
+
+def _ladder(rows: list[Price]) -> Ladder:
+    by_term = {row.term_months: row for row in rows}
+    seen = next((row for row in rows if row.origin_mark != "assumed"), rows[0])
+    book = rows[0].book
+    return Ladder(
+        book=book.name,
+        book_url=reverse("catalog:price-book", args=[book.code]),
+        currency=book.currency,
+        rungs=tuple(
+            Rung(
+                amount=format_money(row.amount, book.currency) if row else MISSING,
+                exact=f"{row.amount.normalize():f}" if row else "",
+                is_assumed=row is not None and row.origin_mark == "assumed",
+            )
+            for row in (by_term.get(term) for term in TERMS)
+        ),
+        mark=word(seen.origin_mark),
+        is_indicative=seen.is_indicative,
+        as_of=seen.as_of,
+        origin_text=seen.origin_text,
+    )
+
+
+def merged_rows(prices: list[Price]) -> list[PriceRow]:
+    """Rows of the table; the class price that stands for many servers is one row."""
+    groups: dict[tuple[Any, ...], list[Price]] = {}
+    for price in prices:
+        is_class = price.condition != "" and price.unit == "each"
+        key = (price.book_id, price.amount, price.as_of, price.origin_text) if is_class else (price.pk,)
+        groups.setdefault(key, []).append(price)
+    rows = []
+    for group in groups.values():
+        row = _price_row(group[0], group[0].book)
+        if len(group) > 1:
+            count = len(group)
+            text = ngettext("Complete server, %(count)d model", "Complete server, %(count)d models", count)
+            row = replace(row, item=text % {"count": count})
+        rows.append(row)
+    return rows
 
 
 def price_rows(prices: Iterable[Price], book: PriceBook | None = None) -> list[PriceRow]:

@@ -58,7 +58,6 @@ SUFFIX_UNITS: tuple[tuple[str, Unit], ...] = (
     ("_fraction", unit("%", Decimal("0.01"))),
     ("_price_usd", unit("USD")),
     ("parameter_count", BILLIONS),
-    ("rack_units", unit("U")),
 )
 FIELD_UNITS: dict[tuple[str, str], Unit] = {
     ("gpus", "memory_bytes"): GIB,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django import forms
@@ -59,19 +59,21 @@ def kind_list(request: HttpRequest, code: str) -> HttpResponse:
     is_valid = form.is_valid() if found.is_bound else True
     rows = found.qs if found.is_bound and is_valid else parts
     page = Paginator(rows, ROWS_PER_PAGE).get_page(request.GET.get("page"))
+    heads = [head(request, kind, found, name) for name in ("name", *kind.columns)]
     context = {
         "kind": kind,
         "form": form,
         "shown_fields": [form[name] for name in ("search", *found.selects)],
-        "heads": [head(request, kind, found, name) for name in ("name", *kind.columns)],
-        "rows": [(part, table_cells(kind, part)) for part in page],
+        "heads": heads,
+        "rows": [(part, table_cells(part, kind.columns, heads[1:])) for part in page],
         "page": page,
         "is_filtered": any(request.GET.get(name) for name in ("search", *found.selects)),
         "ordering": request.GET.get("ordering", ""),
         "api_query": api_query(request),
+        "is_fragment": bool(request.htmx),  # type: ignore[attr-defined]
     }
     template = "catalog/list.html"
-    if request.htmx:  # type: ignore[attr-defined]
+    if context["is_fragment"]:
         template += "#rows"
     return render(request, template, context, status=200 if is_valid else 422)
 
@@ -138,8 +140,9 @@ def has_column(model: type[Part], name: str) -> bool:
     return name in {field.name for field in model._meta.concrete_fields}
 
 
-def table_cells(kind: Kind, part: Part) -> list[Cell]:
-    return [cell(part, name) for name in kind.columns]
+def table_cells(part: Part, columns: tuple[str, ...], heads: list[Head]) -> list[Cell]:
+    """The row's cells; a dash in a column of figures stands where the figures stand."""
+    return [replace(cell(part, name), is_number=head.is_number) for name, head in zip(columns, heads, strict=True)]
 
 
 def api_query(request: HttpRequest) -> str:

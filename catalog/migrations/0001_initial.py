@@ -322,8 +322,8 @@ class Migration(migrations.Migration):
                 ('published_parameter_count', models.BigIntegerField(blank=True, null=True, verbose_name='published parameters')),
                 ('published_active_parameter_count', models.BigIntegerField(blank=True, null=True, verbose_name='published active parameters')),
                 ('published_label', models.CharField(blank=True, default='', max_length=40, verbose_name='published label')),
-                ('computed_parameter_count', models.BigIntegerField(verbose_name="parameters by the source's arithmetic")),
-                ('computed_active_parameter_count', models.BigIntegerField(verbose_name="active parameters by the source's arithmetic")),
+                ('computed_parameter_count', models.BigIntegerField(verbose_name="parameters, computed")),
+                ('computed_active_parameter_count', models.BigIntegerField(verbose_name="active parameters, computed")),
             ],
             options={
                 'verbose_name': 'model architecture',

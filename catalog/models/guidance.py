@@ -181,8 +181,8 @@ class ModelArchitecture(Part):
     published_parameter_count = models.BigIntegerField(_("published parameters"), null=True, blank=True)
     published_active_parameter_count = models.BigIntegerField(_("published active parameters"), null=True, blank=True)
     published_label = models.CharField(_("published label"), max_length=40, blank=True, default="")
-    computed_parameter_count = models.BigIntegerField(_("parameters by the source's arithmetic"))
-    computed_active_parameter_count = models.BigIntegerField(_("active parameters by the source's arithmetic"))
+    computed_parameter_count = models.BigIntegerField(_("parameters, computed"))
+    computed_active_parameter_count = models.BigIntegerField(_("active parameters, computed"))
 
     objects = PartQuerySet["ModelArchitecture"].as_manager()
 

@@ -200,7 +200,8 @@ def add_components(result: Schema, generator: Any, request: Any, public: bool) -
         for operation in operations.values():
             statuses = [*_OF_EVERY_OPERATION]
             statuses += _OF_BODIES if "requestBody" in operation else ()
-            statuses += (404,) if "{" in path else ()
+            is_paged = any(row["name"] == "page" for row in operation.get("parameters", ()))
+            statuses += (404,) if "{" in path or is_paged else ()
             statuses += _OF_STAFF if operation.get("security") else ()
             for status in sorted(statuses):
                 answer = {"description": PROBLEM_STATUSES[status], "content": content}

@@ -62,6 +62,11 @@ class TestLink:
         response = get(RECOMMENDATION_QUERY_EXAMPLE, **{"if-none-match": etag})
         assert (response.status_code, response.content, response["ETag"]) == (304, b"", etag)
 
+    def test_the_etag_of_a_packed_answer_is_known_too(self):
+        packed = get(RECOMMENDATION_QUERY_EXAMPLE, **{"accept-encoding": "gzip"})
+        response = get(RECOMMENDATION_QUERY_EXAMPLE, **{"if-none-match": packed["ETag"]})
+        assert response.status_code == 304
+
     def test_the_etag_covers_inputs_and_language(self):
         etag = get(RECOMMENDATION_QUERY_EXAMPLE)["ETag"]
         assert get(RECOMMENDATION_QUERY_EXAMPLE.replace("7e10", "8e10"))["ETag"] != etag

@@ -246,12 +246,18 @@ def platform_wanted(
 
 
 def growth(gpu: GpuPart, gpu_count: int, server: ServerPart) -> Check:
-    """M6: what can grow inside this server. A board takes no more GPUs and a new generation needs a new board."""
-    free_slots = 0 if is_board_gpu(gpu) else max(server.gpu_slot_count - gpu_count, 0)
+    """M6: what can grow inside this server. A board takes no more GPUs and a new generation needs a new board.
+
+    Card servers take further cards while places are free, and newer ones in place of the old.
+    """
+    is_board = is_board_gpu(gpu)
     return Check(
-        code="growth_by_servers_only" if free_slots == 0 else "growth_inside",
+        code="growth_by_servers_only" if is_board else "growth_inside",
         severity="note",
         rule="M6",
         parts=(gpu.sku, server.sku),
-        figures={"free_gpu_slots": free_slots, "is_board": int(is_board_gpu(gpu))},
+        figures={
+            "free_gpu_slots": 0 if is_board else max(server.gpu_slot_count - gpu_count, 0),
+            "is_board": int(is_board),
+        },
     )

@@ -93,7 +93,7 @@ class TestBusBandwidth:
         assert "bus_bandwidth_across_servers" not in found
         assert "rdma_per_nic" not in found
         with pytest.raises(ValueError, match="at least 2"):
-            across_bus_bytes_per_second(50e9, 1, 8, None)
+            across_bus_bytes_per_second(50e9, 1, 8, 480e9)
 
     def test_rdma_of_one_nic(self):
         assert _by_code(H100)["rdma_per_nic"].threshold == pytest.approx(50e9 * 0.97 * 0.98)
@@ -103,7 +103,23 @@ class TestBusBandwidth:
 
     def test_cards_without_direct_link_are_recorded(self):
         cards = replace(H100, gpu_sku="nvidia-l40s-48gb", scale_up_bytes_per_second=None)
-        assert _by_code(cards)["bus_bandwidth_in_server"].comparison == "record"
+        found = _by_code(cards)
+        assert found["bus_bandwidth_in_server"].comparison == "record"
+        # PCIe inside the servers bounds it, and nobody has published by how much
+        assert found["bus_bandwidth_across_servers"].comparison == "record"
+
+    def test_boards_without_a_measurement_are_bounded_by_the_lowest_published_share(self):
+        # H20: 450 GB/s a GPU, 0.76 of it = 342; four servers by their NICs: 50 x 0.73 x 31 / 3 = 377
+        h20 = _by_code(replace(H100, gpu_sku="nvidia-h20-96gb"))
+        assert h20["bus_bandwidth_in_server"].comparison == "record"
+        assert h20["bus_bandwidth_across_servers"].threshold == pytest.approx(342e9 * 0.95)
+
+    def test_one_gpu_a_server_is_bounded_by_its_nic(self):
+        single = replace(H100, gpus_per_server=1, gpu_count=4, scale_up_bytes_per_second=None)
+        found = _by_code(single)
+        assert "bus_bandwidth_in_server" not in found
+        # (n - 1) / (k - 1) = 1: the NIC's rate
+        assert found["bus_bandwidth_across_servers"].threshold == pytest.approx(50e9 * 0.73 * 0.95)
 
 
 class TestJobAndStorage:
@@ -111,6 +127,21 @@ class TestJobAndStorage:
         found = _by_code(H100)
         assert (found["storage_read"].threshold, found["storage_write"].threshold) == (5e9, 98e9)
         assert found["checkpoint_written_and_restored"].threshold == pytest.approx(10.0)
+
+    def test_what_was_sold_goes_before_a_small_need(self):
+        # an appliance of 90 GB/s read and 65 GB/s write beside needs of 5 and 1
+        sold = replace(
+            H100,
+            storage_write_bytes_per_second=1e9,
+            stated_read_bytes_per_second=90e9,
+            stated_write_bytes_per_second=65e9,
+        )
+        found = _by_code(sold)
+        assert found["storage_read"].threshold == pytest.approx(85.5e9)
+        assert found["storage_write"].threshold == pytest.approx(61.75e9)
+        assert found["checkpoint_written_and_restored"].threshold == pytest.approx(980 / 61.75)
+        # a need above what is stated stays the threshold
+        assert _by_code(replace(sold, storage_write_bytes_per_second=98e9))["storage_write"].threshold == 98e9
 
     def test_tokens_allow_the_error_band(self):
         test = _by_code(H100)["job_tokens_per_second"]

@@ -163,3 +163,6 @@ class TestGrowth:
     def test_card_servers_grow_inside(self):
         check = rules.growth(L40S, 2, R760XA)
         assert (check.code, check.figures["free_gpu_slots"]) == ("growth_inside", 2)
+        # a full one still takes newer cards in place of the old
+        full = rules.growth(L40S, 4, R760XA)
+        assert (full.code, full.figures["free_gpu_slots"]) == ("growth_inside", 0)

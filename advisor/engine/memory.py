@@ -20,7 +20,7 @@ import numpy as np
 
 from advisor.engine.calibration import Calibration
 from advisor.engine.candidates import Candidates, FloatArray, StageLayers, stage_layers
-from advisor.engine.specs import Recipe, TrainingPlan
+from advisor.engine.specs import RECOMPUTATION_CODES, Recipe, Recomputation, TrainingPlan
 from advisor.engine.units import BYTES_16BIT, BYTES_FP32
 from advisor.engine.workload import StateBytes, Workload, state_bytes, uses_fused_loss
 
@@ -85,7 +85,7 @@ def activation_bytes_per_token(
         core = EAGER_SCORE_BYTES * work.head_count * work.sequence_length / cand.context_parallel
     else:
         core = np.full_like(t, float(BYTES_FP32 * work.head_count))
-    core = np.where(cand.recomputation == 0, core, 0.0)
+    core = np.where(cand.recomputation == RECOMPUTATION_CODES[Recomputation.SELECTIVE], 0.0, core)
     outer = unit * 4 * h + (2 * h if work.has_dropout else 0.0)
     attention = unit * (work.query_width + 2 * work.kv_width + work.value_width) + core
     dense = outer / norm_split + (attention + unit * work.ffn_inner_copies * work.ffn_size) / t

@@ -83,7 +83,8 @@ VALUE_RULE = Assumption(
     unit="d",
     origin=Origin.DERIVED,
     source=(
-        "no deadline was given: least cost among clusters that finish within 90 days; published runs took 21 (LLaMA), 54 "
+        "no deadline was given: least cost among clusters that finish within 90 days; published runs took 21 "
+        "(LLaMA), 54 "
         "(Llama 3) and 118 days (BLOOM)"
     ),
 )

@@ -60,15 +60,14 @@ def read_number(row: InputField, raw: Any) -> Quantity:
     value = quantity.value
     if row.kind is FieldKind.WHOLE and quantity.was_rounded:
         raise Refused("not_whole", value=shown(raw))
-    low, high = row.minimum, row.maximum
-    if low is not None and high is not None:
-        bounds = {"value": shown(raw), "minimum": describe(row, low), "maximum": describe(row, high)}
-        if row.is_minimum_excluded and value <= low:
-            raise Refused("not_above", **bounds)
-        if value < low or value > high:
-            if row.kind is FieldKind.FRACTION and 1 < value <= 100:
-                raise Refused("percent_expected", value=shown(raw))
-            raise Refused("out_of_range", **bounds)
+    if row.minimum is None or row.maximum is None:
+        return quantity
+    if row.is_minimum_excluded and value <= row.minimum:
+        raise Refused("not_above", value=shown(raw), **_range(row))
+    if not row.minimum <= value <= row.maximum:
+        if row.kind is FieldKind.FRACTION and 1 < value <= 100:
+            raise Refused("percent_expected", value=shown(raw))
+        raise Refused("out_of_range", value=shown(raw), **_range(row))
     return quantity
 
 

@@ -299,4 +299,6 @@ LOGGING: dict[str, Any] = {
     "formatters": {"line": {"format": "{asctime} {levelname} {request_id} {name} {message}", "style": "{"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["request_id"]}},
     "root": {"handlers": ["console"], "level": LOG_LEVEL},
+    # a line for every step of every document is no news
+    "loggers": {name: {"level": "WARNING"} for name in ("weasyprint", "fontTools")},
 }

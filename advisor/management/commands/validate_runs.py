@@ -11,7 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from advisor.calibration_data import current_calibration
-from advisor.cross_validation import calibrations_without_each_source
+from advisor.cross_validation import fold_calibrations
 from advisor.evidence import RUNS_CSV, read_runs
 from advisor.evidence_scoring import RunPrediction, predict_runs
 from advisor.evidence_summary import run_report
@@ -79,7 +79,7 @@ class Command(BaseCommand):
         calibration = current_calibration()
         by_source: Mapping[str, Any] = {}
         if options["cross_validate"]:
-            by_source = calibrations_without_each_source(read_runs(RUNS_CSV))
+            by_source = fold_calibrations(self.stderr.write)
         predictions = predict_runs(rows, lambda row: by_source.get(row.source, calibration))
         report = run_report([prediction.scored for prediction in predictions])
         if options["json"]:

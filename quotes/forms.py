@@ -153,7 +153,7 @@ class LineForm(PaperTextMixin, forms.Form):
         label=_("Unit price"), minimum=Decimal(0), maximum=MAX_UNIT_PRICE, decimal_places=4, required=False
     )
     discount_fraction = PlainDecimalField(
-        label=_("Discount, %"),
+        label=_("Discount in percent"),
         minimum=Decimal(0),
         maximum=HUNDRED,
         decimal_places=3,
@@ -161,7 +161,7 @@ class LineForm(PaperTextMixin, forms.Form):
         required=False,
     )
     tax_rate = PlainDecimalField(
-        label=_("Tax rate, %"), minimum=Decimal(0), maximum=HUNDRED, decimal_places=2, scale=HUNDRED
+        label=_("Tax rate in percent"), minimum=Decimal(0), maximum=HUNDRED, decimal_places=2, scale=HUNDRED
     )
     change_reason = forms.CharField(label=_("Reason of the change"), max_length=300, required=False)
     is_removed = forms.BooleanField(label=_("Take out"), required=False)

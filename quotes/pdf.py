@@ -61,14 +61,14 @@ def render_html(snapshot: Snapshot) -> str:
 
 def _weasyprint() -> Any:
     fonts.use_shipped_fonts_only()
+    # it reports every step and every rule it does not know; what matters raises
+    logging.getLogger("weasyprint").setLevel(logging.ERROR)
+    logging.getLogger("weasyprint.progress").setLevel(logging.ERROR)
     try:
         import weasyprint
     except OSError as error:
         message = _("PDFs need system libraries that are not installed. As root: %(line)s") % {"line": APT_LINE}
         raise PdfUnavailableError(message) from error
-    # it reports every step and every rule it does not know; what matters raises
-    logging.getLogger("weasyprint").setLevel(logging.ERROR)
-    logging.getLogger("weasyprint.progress").setLevel(logging.ERROR)
     return weasyprint
 
 

@@ -73,9 +73,7 @@ STEPS: dict[Action, Step] = {
     ),
     Action.REVISE: Step(
         title=gettext_lazy("Make a revision"),
-        effect=gettext_lazy(
-            "A draft with the same lines and prices. This revision stands until the new one is issued."
-        ),
+        effect=gettext_lazy("A draft with the same lines and prices. This revision stands until the draft is issued."),
         button=gettext_lazy("Make the draft"),
         needs_reason=False,
         run=lambda actor, revision, reason: services.quote_revise(actor=actor, revision=revision),

@@ -337,6 +337,8 @@ def deepspeed(request: LaunchRequest) -> Launch:
         files.append(LaunchFile(name="adapter.json", text=_json(adapter_configuration(plan))))
     if layout.pipeline_parallel > 1:
         notes.append("pipeline_needs_pipeline_module")
+    if layout.tensor_parallel > 1 and layout.zero_stage == 3:
+        notes.append("tensor_parallel_needs_zero_2")
     if layout.context_parallel > 1:
         notes.append("context_parallel_runs_as_ulysses")
     if layout.recomputation is not Recomputation.NONE:

@@ -26,7 +26,7 @@ _PRECISION: dict[Precision, tuple[str, ...]] = {
     Precision.FP16: ("--fp16",),
     Precision.FP8: ("--bf16", "--fp8-format hybrid", "--fp8-recipe tensorwise"),
     Precision.MXFP8: ("--bf16", "--fp8-format e4m3", "--fp8-recipe mxfp8"),
-    Precision.FP4: ("--bf16", "--fp4-format e2m1"),
+    Precision.FP4: ("--bf16", "--fp4-format e2m1", "--fp4-recipe nvfp4"),
     Precision.FP32: (),
     Precision.TF32: (),
 }
@@ -123,10 +123,19 @@ def _shape(model: ModelSpec, plan: TrainingPlan) -> list[str]:
     if model.sliding_window:
         found.append(f"--window-size {model.sliding_window},0")
         if model.window_period > 1:
-            found.append(f"--window-attn-skip-freq {model.window_period}")
+            found.append(f"--window-attn-skip-freq {_window_pattern(model)}")
     if model.mtp_layer_count:
         found.append(f"--mtp-num-layers {model.mtp_layer_count}")
     return found
+
+
+def _window_pattern(model: ModelSpec) -> str:
+    """N means N - 1 layers with the window, then one without; any other pattern is a list of 1 and 0 by layer."""
+    windowed, period = model.window_layers_per_period, model.window_period
+    if windowed == period - 1:
+        return str(period)
+    layers = [int(layer % period < windowed) for layer in range(model.layer_count)]
+    return f"'[{','.join(str(layer) for layer in layers)}]'"
 
 
 def _experts(model: ModelSpec, layout: Layout) -> list[str]:
@@ -220,6 +229,8 @@ def _training(plan: TrainingPlan, layout: Layout) -> list[str]:
         found += ["--attention-dropout 0", "--hidden-dropout 0"]
     if plan.offload in ("optimizer", "parameters"):
         found += ["--optimizer-cpu-offload", "--overlap-cpu-optimizer-d2h-h2d"]
+        if plan.optimizer is not Optimizer.ADAMW_8BIT:  # which sets it itself
+            found.append("--use-precision-aware-optimizer")
     if layout.recomputation is Recomputation.SELECTIVE:
         found.append("--recompute-granularity selective")
     elif layout.recomputation is Recomputation.FULL:

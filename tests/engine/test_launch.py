@@ -182,7 +182,9 @@ class TestMegatron:
             ({"gradient_bytes_per_parameter": 2}, "--grad-reduce-in-bf16"),
             ({"optimizer": Optimizer.ADAMW_8BIT}, "--exp-avg-dtype fp8"),
             ({"optimizer": Optimizer.SGD}, "--optimizer sgd"),
+            ({"precision": Precision.FP4}, "--fp4-recipe nvfp4"),
             ({"offload": "optimizer"}, "--optimizer-cpu-offload"),
+            ({"offload": "optimizer"}, "--use-precision-aware-optimizer"),
             ({"uses_fused_loss": True}, "--cross-entropy-loss-fusion"),
         ],
     )
@@ -194,6 +196,51 @@ class TestMegatron:
         found = _arguments(_request(layout=layout))
         assert {"--recompute-granularity full", "--recompute-method uniform", "--recompute-num-layers 1"} <= found
         assert "--sequence-parallel" not in found
+
+    def test_plain_feed_forward_with_biases_learned_positions_and_windows(self):
+        # GPT-2 124M: tied embeddings, LayerNorm with bias, 1 024 learned positions; the window is Mistral's kind
+        model = ModelSpec(
+            name="gpt2",
+            layer_count=12,
+            hidden_size=768,
+            ffn_size=3072,
+            head_count=12,
+            kv_head_count=12,
+            head_size=64,
+            vocab_size=50257,
+            gated_ffn=False,
+            tied_embeddings=True,
+            learned_position_count=1024,
+            has_qkv_bias=True,
+            has_output_bias=True,
+            has_ffn_bias=True,
+            norm_weight_vectors=2,
+            sliding_window=512,
+            window_period=4,
+            window_layers_per_period=3,
+        )
+        layout = Layout(tensor_parallel=1, pipeline_parallel=1, data_parallel=8)
+        found = _arguments(_request(model=model, layout=layout, plan=_plan(sequence_length=1024, dropout=True)))
+        assert {
+            "--position-embedding-type learned_absolute",
+            "--max-position-embeddings 1024",
+            "--normalization LayerNorm",
+            "--window-size 512,0",
+            "--window-attn-skip-freq 4",
+        } <= found
+        absent = {"--swiglu", "--disable-bias-linear", "--untie-embeddings-and-output-weights", "--add-qkv-bias"}
+        assert absent.isdisjoint(found)
+        assert "--attention-dropout 0" not in found
+        two_of_four = _arguments(_request(model=replace(model, window_layers_per_period=2), layout=layout))
+        assert "--window-attn-skip-freq '[1,1,0,0,1,1,0,0,1,1,0,0]'" in two_of_four
+
+    def test_experts_in_every_second_layer(self):
+        model = replace(
+            DEEPSEEK, dense_layer_count=0, moe_layer_interval=2, layer_count=60, shared_expert_count=0, q_lora_rank=0
+        )
+        found = _arguments(_request(model=model, layout=replace(LAYOUT, virtual_stage_count=1)))
+        assert "--moe-layer-freq 2" in found
+        assert not any("shared-expert" in line or "--q-lora-rank" in line for line in found)
 
     def test_optimizer_outside_the_framework_is_a_note(self):
         assert "optimizer_needs_own_code" in launch(_request(plan=_plan(optimizer=Optimizer.LION))).notes
@@ -287,6 +334,21 @@ class TestTorchtitan:
         job, _ = self._job(model=replace(LLAMA, name=name))
         assert job["model"]["flavor"] == flavor
 
+    def test_own_code_is_noted(self):
+        _, found = self._job(
+            plan={"optimizer": Optimizer.LION, "precision": Precision.FP16},
+            layout={"tensor_parallel": 2, "uses_sequence_parallel": False},
+        )
+        assert {"optimizer_needs_own_code", "precision_needs_own_code", "sequence_parallel_always_on"} <= set(
+            found.notes
+        )
+
+    def test_pure_16_bit_and_offload(self):
+        plan = _plan(recipe=Recipe.PURE_BF16, offload="optimizer")
+        job = tomllib.loads(launch(_request(plan=plan, layout=self.LAYOUT)).files[0].text)
+        assert job["training"]["dtype"] == "bfloat16"
+        assert job["training"]["enable_cpu_offload"] is True
+
     def test_flavor_is_described(self):
         _, found = self._job()
         assert "80 layers, hidden 8192, heads 64/8 x 128" in found.files[0].text
@@ -330,6 +392,25 @@ class TestDeepSpeed:
         assert "base_model" not in adapter_configuration(replace(plan, method=Method.LORA))
         with pytest.raises(ValueError, match="LoRA settings"):
             adapter_configuration(_plan(method=Method.LORA))
+
+    def test_what_the_script_must_do_is_noted(self):
+        layout = replace(
+            self.LAYOUT, tensor_parallel=2, context_parallel=2, recomputation=Recomputation.FULL, shard_group_size=8
+        )
+        found = launch(_request(plan=_plan(recipe=Recipe.DEEPSPEED, optimizer=Optimizer.MUON), layout=layout))
+        assert {
+            "tensor_parallel_needs_zero_2",
+            "context_parallel_runs_as_ulysses",
+            "enable_gradient_checkpointing_in_script",
+            "optimizer_needs_own_code",
+        } <= set(found.notes)
+        settings = json.loads(found.files[0].text)
+        assert settings["tensor_parallel"] == {"autotp_size": 2}
+        assert settings["zero_optimization"]["zero_hpz_partition_size"] == 8
+
+    def test_adapters_with_embeddings(self):
+        plan = _plan(method=Method.LORA, lora=LoraSpec(trains_embeddings_and_head=True))
+        assert adapter_configuration(plan)["peft"]["modules_to_save"] == ["embed_tokens", "lm_head"]
 
     def test_pipeline_is_a_note(self):
         layout = replace(self.LAYOUT, pipeline_parallel=2)

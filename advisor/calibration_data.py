@@ -22,3 +22,9 @@ def calibration_document(path: Path = CALIBRATION_PATH) -> dict[str, Any]:
 def current_calibration(path: Path = CALIBRATION_PATH) -> Calibration:
     """The constants that every answer rests on."""
     return Calibration.from_mapping(calibration_document(path)["constants"])
+
+
+@lru_cache(maxsize=4)
+def prior_calibration(path: Path = CALIBRATION_PATH) -> Calibration:
+    """The physical values that the fit started from and is pulled to."""
+    return Calibration.from_mapping(calibration_document(path)["priors"])

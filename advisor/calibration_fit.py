@@ -236,11 +236,14 @@ FACTORS = (
     "moe_permute_factor",
     "scale_up_hop_seconds",
     "scale_out_hop_seconds",
+    "ring_hop_seconds",
     "scale_out_congestion_fraction",
     "bubble_factor",
     "straggler_fraction_per_doubling",
     "power_exponent",
 )
+# launching a mixture-of-experts layer takes the host milliseconds at most where published runs give it away
+UPPER_BOUNDS = {"moe_layer_host_seconds": 2.5e-3}
 FAMILY_TABLES = ("gemm_efficiency", "fp8_gemm_efficiency", "fp4_gemm_efficiency", "attention_efficiency")
 
 
@@ -248,7 +251,7 @@ def fitted_parameters(rows: Sequence[FitRow], prior: Calibration) -> list[Parame
     """Constants to fit: all global ones, and of the family tables the families that the rows cover."""
     families = {row.scenario.cluster.gpu.architecture for row in rows}
     parameters = [Parameter(name, None, 1.0) for name in SHARES]
-    parameters += [Parameter(name, None, 1e3) for name in FACTORS]
+    parameters += [Parameter(name, None, UPPER_BOUNDS.get(name, 1e3)) for name in FACTORS]
     for table in FAMILY_TABLES:
         keys = getattr(prior, table)
         parameters += [Parameter(table, key, 0.97) for key in keys if key.split("/")[0] in families]

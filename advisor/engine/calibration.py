@@ -47,6 +47,7 @@ class Calibration:
     all_to_all_efficiency: float
     scale_up_hop_seconds: float
     scale_out_hop_seconds: float
+    ring_hop_seconds: float  # per domain that a ring passes through
     # shares that stay exposed beside compute
     scale_out_congestion_fraction: float  # loss of scale-out rate per doubling of the domains that take part
     tensor_exposed_fraction: float

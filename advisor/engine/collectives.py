@@ -43,12 +43,11 @@ def group_bytes_per_second(group_size: Number, local_count: Number, scale_up: Nu
 
 
 def ring_shift_seconds(
-    message_bytes: Number, group_size: Number, bytes_per_second: Number, hop_seconds: Number = 0.0
+    message_bytes: Number, group_size: Number, bytes_per_second: Number, latency_seconds: Number = 0.0
 ) -> FloatArray:
     """Time of an all-gather or a reduce-scatter of `message_bytes` (the gathered size) over a ring [1]_.
 
-    Each rank moves (g - 1) / g of the message. The latency grows with log2(g): NCCL leaves the ring for trees
-    when messages are small.
+    Each rank moves (g - 1) / g of the message, after a latency that `group_latency_seconds` gives.
 
     References
     ----------
@@ -56,4 +55,12 @@ def ring_shift_seconds(
        J. Parallel Distrib. Comput. 69(2), 117-124, 2009. doi:10.1016/j.jpdc.2008.09.002
     """
     share = 1.0 - 1.0 / np.asarray(group_size, dtype=np.float64)
-    return share * message_bytes / bytes_per_second + hop_seconds * np.log2(group_size)
+    return share * message_bytes / bytes_per_second + latency_seconds * (share > 0)
+
+
+def group_latency_seconds(
+    group_size: Number, local_count: Number, hop_seconds: Number, ring_hop_seconds: Number
+) -> FloatArray:
+    """Start-up time of a collective: trees inside, log2(g) hops, and a ring through every domain that takes part."""
+    domains = np.asarray(group_size, dtype=np.float64) / local_count
+    return hop_seconds * np.log2(group_size) + ring_hop_seconds * (domains - 1)

@@ -25,6 +25,7 @@ class Machine:
     all_to_all_factor: float
     scale_up_hop_seconds: float
     scale_out_hop_seconds: float
+    ring_hop_seconds: float
     scale_out_congestion_fraction: float
     tensor_exposed_fraction: float
     domain_size: float
@@ -106,6 +107,7 @@ def machine(
         all_to_all_factor=calibration.all_to_all_efficiency,
         scale_up_hop_seconds=calibration.scale_up_hop_seconds * deployment.latency_factor,
         scale_out_hop_seconds=calibration.scale_out_hop_seconds * deployment.latency_factor,
+        ring_hop_seconds=calibration.ring_hop_seconds * deployment.latency_factor,
         scale_out_congestion_fraction=calibration.scale_out_congestion_fraction,
         tensor_exposed_fraction=(
             calibration.tensor_exposed_fraction

@@ -154,10 +154,10 @@ class _Links:
     """Achieved bandwidth and latency of each communication group."""
 
     tensor_rate: FloatArray
-    tensor_hop: float
+    tensor_latency: FloatArray
     context_rate: FloatArray
     data_rate: FloatArray
-    data_hop: FloatArray
+    data_latency: FloatArray
     expert_data_rate: FloatArray
     pipeline_rate: FloatArray
 
@@ -178,10 +178,15 @@ def _links(cand: Candidates, machine: Machine) -> _Links:
     expert_replicas = np.maximum(replicas * t / expert_split, 1.0)
     return _Links(
         tensor_rate=rate(t, np.ones_like(t)),
-        tensor_hop=machine.scale_up_hop_seconds,
+        tensor_latency=machine.scale_up_hop_seconds * np.log2(t),
         context_rate=rate(c, t),
         data_rate=rate(replicas, t),
-        data_hop=np.where(crosses, machine.scale_out_hop_seconds, machine.scale_up_hop_seconds),
+        data_latency=collectives.group_latency_seconds(
+            replicas,
+            collectives.members_per_domain(replicas, t, domain),
+            np.where(crosses, machine.scale_out_hop_seconds, machine.scale_up_hop_seconds),
+            machine.ring_hop_seconds,
+        ),
         expert_data_rate=rate(expert_replicas, expert_split),
         pipeline_rate=np.where(t * replicas * p <= domain, up, out),
     )
@@ -273,7 +278,7 @@ def step_time(
 
     # communication of one layer and direction that compute has to wait for
     hidden_bytes = BYTES_16BIT * tokens * work.hidden_size
-    shift = collectives.ring_shift_seconds(hidden_bytes, t, links.tensor_rate, links.tensor_hop)
+    shift = collectives.ring_shift_seconds(hidden_bytes, t, links.tensor_rate, links.tensor_latency)
     tensor = machine.tensor_exposed_fraction * np.where(t > 1, 4 * shift, 0.0)
     kv_bytes = BYTES_16BIT * tokens * 2 * work.kv_width / t
     ring = (c - 1) * (kv_bytes / links.context_rate + machine.scale_up_hop_seconds)
@@ -382,8 +387,8 @@ def _sharded_exposed(
     groups = replicas / shard
 
     def exposed(parameters: float | FloatArray, compute: tuple[FloatArray, FloatArray]) -> FloatArray:
-        gather = collectives.ring_shift_seconds(weight_size * parameters, shard, links.data_rate, links.data_hop)
-        scatter = collectives.ring_shift_seconds(reduce_bytes * parameters, shard, links.data_rate, links.data_hop)
+        gather = collectives.ring_shift_seconds(weight_size * parameters, shard, links.data_rate, links.data_latency)
+        scatter = collectives.ring_shift_seconds(reduce_bytes * parameters, shard, links.data_rate, links.data_latency)
         # HSDP: gradients of each shard are all-reduced over the replica groups
         replicate = 2 * (1 - 1 / groups) * reduce_bytes * parameters / shard / links.data_rate
         if work.is_frozen:
@@ -425,7 +430,7 @@ def _data_parallel_exposed(
         replicas * cand.tensor_parallel / (cand.expert_parallel * cand.expert_tensor_parallel), 1.0
     )
     bytes_moved = states.gradient_reduce + np.where(cand.zero_stage >= 1, BYTES_16BIT, states.gradient_reduce)
-    seconds = collectives.ring_shift_seconds(bytes_moved * dense, replicas, links.data_rate, 2 * links.data_hop)
+    seconds = collectives.ring_shift_seconds(bytes_moved * dense, replicas, links.data_rate, 2 * links.data_latency)
     seconds = seconds + collectives.ring_shift_seconds(bytes_moved * experts, expert_replicas, links.expert_data_rate)
     # a plain schedule leaves the last micro-batch to hide behind; interleaving finishes its chunks one after another,
     # (v - 1) p / v micro-batches apart in all

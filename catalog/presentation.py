@@ -49,6 +49,7 @@ SUFFIX_UNITS: tuple[tuple[str, Unit], ...] = (
     ("random_writes_per_second", unit("k IOPS", KILO)),
     ("_hertz", unit("GHz", GIGA)),
     ("_watts", unit("W")),
+    ("_watts_derived", unit("W")),
     ("l3_cache_bytes", unit("MiB", MEBI)),
     ("_bytes", GB),
     ("_millimetres", unit("mm")),

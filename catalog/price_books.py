@@ -95,6 +95,19 @@ def price_book_retire(*, book: PriceBook) -> PriceBook:
     return fresh
 
 
+@transaction.atomic
+def price_book_draft(*, book: PriceBook) -> PriceBook:
+    """A copy as the next version, to be changed and then published in the old one's place."""
+    market = locked_market(book.basis, book.currency)
+    version = max(row.version for row in market if row.code == book.code) + 1
+    names = [*HEAD_FIELDS, "code"]
+    draft = PriceBook.objects.create(version=version, **{name: getattr(book, name) for name in names})
+    Price.objects.bulk_create(
+        Price(book=draft, **{name: getattr(price, name) for name in PRICE_FIELDS}) for price in book.prices.all()
+    )
+    return draft
+
+
 def price_books_write(records: Iterable[BookRecord]) -> tuple[BookOutcome, ...]:
     """Brings each record in as the published version of its code; call inside the loader's transaction."""
     return tuple(_write_book(record) for record in records)

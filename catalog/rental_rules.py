@@ -40,6 +40,7 @@ CLASS_ORDER = {
     "USD": ("neocloud", "hyperscaler", "marketplace", "china"),
 }
 COMMITMENT_TERMS: dict[str, int | None] = {"on_demand": None, "1m": 1, "1y": 12, "3y": 36}
+COMMITMENT_WORDS = {"on_demand": "on demand", "1m": "one month", "1y": "one year", "3y": "three years"}
 
 
 def base_factor(commitment: str) -> Decimal:
@@ -126,7 +127,8 @@ def rental_prices(
 def _term_prices(sku: str, price: HourlyPrice) -> Iterator[PriceRecord]:
     first = price.winners[0]
     providers = ", ".join(sorted({row.provider for row in price.winners}))
-    seen = f"{len(price.winners)} x {price.commitment or 'mixed commitments'}: {providers}"
+    commitment = COMMITMENT_WORDS.get(price.commitment, "mixed commitments")
+    seen = f"{len(price.winners)} price{'s' * (len(price.winners) > 1)}, {commitment}: {providers}"
     terms: list[tuple[int | None, Decimal]] = [(None, 1 / ON_DEMAND_DISCOUNT), *TERM_FACTORS.items()]
     for term, factor in terms:
         was_seen = price.commitment != "" and COMMITMENT_TERMS[price.commitment] == term

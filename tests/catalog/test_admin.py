@@ -1,0 +1,109 @@
+"""The editor: rows retire, drafts publish, what is published cannot be changed."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from catalog.models import Gpu, Price, PriceBook
+from catalog.revisions import PART_MODELS, current_revision
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def editor() -> Client:
+    client = Client(headers={"accept-language": "en"})
+    client.force_login(factories.root())
+    return client
+
+
+def draft(**changes: object) -> PriceBook:
+    values = {
+        "code": "seller-purchase-eur",
+        "name_zh": "价目",
+        "name_en": "Book",
+        "basis": "purchase",
+        "currency": "EUR",
+        "valid_from": date(2026, 1, 1),
+    }
+    book = PriceBook.objects.create(**(values | changes))
+    Price.objects.create(book=book, sku="a-part", unit="each", amount=Decimal("10.00"), origin_mark="source")
+    return book
+
+
+@pytest.mark.parametrize("model", PART_MODELS, ids=lambda model: model.kind_code)
+def test_each_kind_has_a_list_and_a_form(editor: Client, catalog: None, model: type[Gpu]) -> None:
+    name = model._meta.model_name
+    assert editor.get(reverse(f"admin:catalog_{name}_changelist"), {"q": "a"}).status_code == 200
+    row = model._default_manager.first()
+    assert row is not None
+    assert editor.get(reverse(f"admin:catalog_{name}_change", args=[row.pk])).status_code == 200
+
+
+def test_retiring_a_part_changes_the_revision_and_keeps_the_row(editor: Client, catalog: None) -> None:
+    before, gpu = current_revision(), Gpu.objects.get(sku="nvidia-l4-24gb")
+    answer = editor.post(reverse("admin:catalog_gpu_changelist"), {"action": "retire", "_selected_action": [gpu.pk]})
+    gpu.refresh_from_db()
+    assert (answer.status_code, gpu.is_active) == (302, False)
+    assert current_revision() != before
+
+
+def test_a_part_cannot_be_deleted(editor: Client, catalog: None) -> None:
+    gpu = Gpu.objects.get(sku="nvidia-l4-24gb")
+    assert editor.post(reverse("admin:catalog_gpu_delete", args=[gpu.pk]), {"post": "yes"}).status_code == 403
+    assert Gpu.objects.filter(pk=gpu.pk).exists()
+
+
+def test_a_draft_is_published_by_the_action(editor: Client) -> None:
+    book = draft()
+    editor.post(reverse("admin:catalog_pricebook_changelist"), {"action": "publish", "_selected_action": [book.pk]})
+    book.refresh_from_db()
+    assert book.status == "published"
+    assert book.published_at is not None
+
+
+def test_a_published_book_and_its_prices_cannot_be_changed_or_deleted(editor: Client) -> None:
+    book = draft()
+    editor.post(reverse("admin:catalog_pricebook_changelist"), {"action": "publish", "_selected_action": [book.pk]})
+    price = book.prices.get()
+    for name, row in (("pricebook", book), ("price", price)):
+        page = editor.get(reverse(f"admin:catalog_{name}_change", args=[row.pk]))
+        assert page.status_code == 200
+        assert b'name="_save"' not in page.content
+        assert editor.post(reverse(f"admin:catalog_{name}_change", args=[row.pk]), {"amount": "1"}).status_code == 403
+        assert editor.post(reverse(f"admin:catalog_{name}_delete", args=[row.pk]), {"post": "yes"}).status_code == 403
+    price.refresh_from_db()
+    assert price.amount == Decimal("10.00")
+
+
+def test_a_price_cannot_be_put_into_a_published_book(editor: Client) -> None:
+    book = draft()
+    editor.post(reverse("admin:catalog_pricebook_changelist"), {"action": "publish", "_selected_action": [book.pk]})
+    values = {"book": book.pk, "sku": "other", "unit": "each", "amount": "5", "origin_mark": "source"}
+    answer = editor.post(reverse("admin:catalog_price_add"), values)
+    assert answer.status_code == 200  # the form comes back: the book is not among the choices
+    assert not Price.objects.filter(sku="other").exists()
+
+
+def test_a_copy_is_the_next_version_with_the_same_prices(editor: Client) -> None:
+    book = draft()
+    editor.post(reverse("admin:catalog_pricebook_changelist"), {"action": "draft_copy", "_selected_action": [book.pk]})
+    copy = PriceBook.objects.get(code=book.code, version=2)
+    assert copy.status == "draft"
+    assert [(p.sku, p.amount) for p in copy.prices.all()] == [("a-part", Decimal("10.00"))]
+
+
+def test_an_overlapping_book_is_refused_with_a_word(editor: Client) -> None:
+    first, second = draft(), draft(code="other-purchase-eur")
+    url = reverse("admin:catalog_pricebook_changelist")
+    editor.post(url, {"action": "publish", "_selected_action": [first.pk]})
+    answer = editor.post(url, {"action": "publish", "_selected_action": [second.pk]}, follow=True)
+    second.refresh_from_db()
+    assert second.status == "draft"
+    assert "Close or retire it first" in answer.content.decode()

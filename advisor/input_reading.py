@@ -107,12 +107,17 @@ def _parsed(text: str, kind: Kind, divisor: Decimal) -> Quantity:
 
 
 def describe(row: InputField, value: Decimal) -> str:
-    """A bound as one would type it."""
-    if row.quantity in (Kind.COUNT, Kind.TOKENS, Kind.MONEY) and abs(value) >= 100_000:
-        return figures.format_si_count(value, "en")
+    """A bound as one would type it, exactly: `100T`, `16,777,216 tokens`."""
+    short = figures.format_si_count(value, "en")
+    if row.quantity in (Kind.COUNT, Kind.TOKENS, Kind.MONEY) and abs(value) >= 100_000 and _is_exact(short, value):
+        return short
     unit = f"{figures.NO_BREAK_SPACE}{row.unit}" if row.unit else ""
-    number = f"{value:,f}" if abs(value) < 10**7 and value == value.to_integral_value() else canonical(value)
+    number = f"{value:,f}" if abs(value) < 10**8 and value == value.to_integral_value() else canonical(value)
     return f"{number}{unit}"
+
+
+def _is_exact(text: str, value: Decimal) -> bool:
+    return parse_quantity(text).value == value
 
 
 def _range(row: InputField) -> dict[str, str]:

@@ -132,6 +132,11 @@ def operations(schema: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
+def fault_pattern(text: str) -> str:
+    """The sentence of a fault with its places marked: `‹field› is ‹value›; ...`."""
+    return re.sub(r"%\((\w+)\)s", r"‹\1›", text).replace("%%", "%")
+
+
 @require_GET
 def api_docs(request: HttpRequest) -> HttpResponse:
     """The readable page: addresses, fields, examples, codes; made on the server, without scripts."""
@@ -143,6 +148,7 @@ def api_docs(request: HttpRequest) -> HttpResponse:
                 "name": REQUEST_NAMES[route],
                 "path": path,
                 "rows": list(field_rows(route)),
+                "has_links": route == RECOMMENDATION,
                 "example": json.dumps(example, indent=2, ensure_ascii=False),
             }
             for route, path, example in (
@@ -153,6 +159,8 @@ def api_docs(request: HttpRequest) -> HttpResponse:
         "get_example": f"{origin}/api/v1/recommendations?{examples.RECOMMENDATION_QUERY_EXAMPLE}",
         "origin": origin,
         "answer_codes": ANSWER_CODES,
-        "fault_codes": [(code, re.sub(r"%\((\w+)\)s", r"‹\1›", str(text))) for code, text in FAULTS.items()],
+        "fault_codes": [
+            (code, fault_pattern(str(text))) for code, text in FAULTS.items() if code != "unknown_field_like"
+        ],
     }
     return render(request, "api/docs.html", context)

@@ -32,9 +32,10 @@ def read_memory(path: Path | str = MEMORY_CSV) -> list[MemoryRow]:
 
 
 def calibration_runs(rows: list[RunRow]) -> list[RunRow]:
-    """Rows that constants may be fitted to: full layout, a throughput, precision established, nothing unmodelled."""
+    """Rows that constants may be fitted to: full layout, a throughput, precision established, no cause of their own."""
     return [
         row
         for row in rows
-        if row.full_layout and row.skipped is None and not row.unmodelled and row.precision != "not established"
+        if row.full_layout and row.skipped is None and row.precision != "not established"
+        if not row.unmodelled and not row.note_cause
     ]

@@ -162,6 +162,21 @@ def interleaves_by_default(framework: str) -> bool:
     return any(word in text for word in INTERLEAVING_FRAMEWORKS)
 
 
+# Words in a run's notes -> what they say that no column carries.
+NOTE_CAUSES = (
+    ("without forced balance", "expert_capacity"),
+    ("tokendrop", "token_drop"),
+    ("token drop", "token_drop"),
+    ("known performance regression", "known_regression"),
+)
+
+
+def note_cause_of(notes: str) -> str:
+    """A cause of the published rate that only the notes name; empty where they name none."""
+    low = notes.lower()
+    return next((cause for words, cause in NOTE_CAUSES if words in low), "")
+
+
 LORA_ALL = ("q", "k", "v", "o", "gate", "up", "down")
 _LORA_WORDS = {
     "q": ("q",),

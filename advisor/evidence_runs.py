@@ -28,6 +28,7 @@ from advisor.evidence_labels import (
     attention_of,
     avoids_recomputation,
     interleaves_by_default,
+    note_cause_of,
     precision_of,
     recipe_of,
     recomputation_of,
@@ -72,6 +73,7 @@ class RunRow:
     precision_label: str
     full_layout: bool
     unmodelled: str
+    note_cause: str  # what the notes name and the columns do not carry
     notes: str
     published_tokens_per_second_per_gpu: float | None
     throughput_rule: str
@@ -321,6 +323,7 @@ def run_from_row(row: Mapping[str, str]) -> RunRow:
         precision_label=row["precision"],
         full_layout=row["full_layout"] == "y",
         unmodelled=row["unmodelled"],
+        note_cause=note_cause_of(row["notes"]),
         notes=row["notes"],
         published_tokens_per_second_per_gpu=throughput,
         throughput_rule=row["throughput_rule"],

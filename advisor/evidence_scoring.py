@@ -68,6 +68,7 @@ def predict_run(row: RunRow, calibration: Calibration) -> RunPrediction:
         precision=row.precision,
         is_full_layout=row.full_layout,
         unmodelled=row.unmodelled,
+        note_cause=row.note_cause,
         twin_key=row.twin_key,
         published=row.published_tokens_per_second_per_gpu,
         predicted=predicted,

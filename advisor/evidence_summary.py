@@ -51,6 +51,7 @@ class ScoredRun:
     precision: str
     is_full_layout: bool
     unmodelled: str
+    note_cause: str
     twin_key: str
     published: float | None
     predicted: float | None
@@ -154,13 +155,19 @@ def summarize_runs(rows: Sequence[ScoredRun]) -> dict[str, object]:
 
 
 def run_report(rows: Sequence[ScoredRun]) -> dict[str, object]:
-    """Headline over full-layout rows without a cause the columns cannot carry; all rows and those causes apart."""
+    """Headline over full-layout rows that the evidence does not mark as unmodelled; those, and all rows, apart.
+
+    Rows whose notes name a cause that no column carries are listed too, but stay in the headline.
+    """
     modelled = [row for row in rows if not row.unmodelled]
     return {
         "summary": summarize_runs([row for row in modelled if row.is_full_layout]),
         "summary_all_rows": summarize_runs(modelled),
         "unmodelled": [
             {"id": row.id, "cause": row.unmodelled, "relative_error": row.error} for row in rows if row.unmodelled
+        ],
+        "named_in_notes": [
+            {"id": row.id, "cause": row.note_cause, "relative_error": row.error} for row in modelled if row.note_cause
         ],
     }
 

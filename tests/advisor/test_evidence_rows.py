@@ -98,7 +98,13 @@ def test_not_established_precision_is_no_calibration_row(runs):
     assert {row.precision for row in doubtful} == {"not established"}
     kept = {row.id for row in calibration_runs(list(runs.values()))}
     assert not kept & {row.id for row in doubtful}
-    assert not any(runs[id_].unmodelled for id_ in kept)
+    assert not any(runs[id_].unmodelled or runs[id_].note_cause for id_ in kept)
+
+
+def test_causes_that_only_the_notes_name(runs):
+    noted = {row.id for row in runs.values() if row.note_cause == "expert_capacity"}
+    assert noted == {"xtuner-14", "xtuner-15", "xtuner-16", "xtuner-17"}
+    assert {row.note_cause for row in runs.values()} == {"", "expert_capacity", "token_drop", "known_regression"}
 
 
 def test_muon_is_read_from_the_notes(runs):

@@ -30,6 +30,7 @@ RUN = ScoredRun(
     precision="bf16",
     is_full_layout=True,
     unmodelled="",
+    note_cause="",
     twin_key="r",
     published=100.0,
     predicted=100.0,
@@ -105,12 +106,14 @@ def test_report_keeps_unmodelled_and_partial_rows_apart():
     rows = runs(("a/m", 110.0), ("b/m", 120.0))
     rows.append(replace(RUN, id="partial", is_full_layout=False, predicted=300.0))
     rows.append(replace(RUN, id="known", unmodelled="known_regression", predicted=200.0))
+    rows.append(replace(RUN, id="noted", is_full_layout=False, note_cause="token_drop", predicted=150.0))
     rows.append(replace(RUN, id="none", published=None, predicted=None, skipped="no_throughput"))
     report = run_report(rows)
     assert report["summary"]["count"] == 2
     assert report["summary"]["skipped"] == 1
     assert report["summary"]["median_absolute_error"] == pytest.approx(0.15)
-    assert report["summary_all_rows"]["count"] == 3
+    assert report["summary_all_rows"]["count"] == 4
+    assert report["named_in_notes"] == [{"id": "noted", "cause": "token_drop", "relative_error": pytest.approx(0.5)}]
     assert report["unmodelled"] == [{"id": "known", "cause": "known_regression", "relative_error": pytest.approx(1.0)}]
 
 

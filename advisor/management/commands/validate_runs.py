@@ -35,6 +35,7 @@ def row_answer(prediction: RunPrediction) -> dict[str, object]:
         "precision": scored.precision,
         "full_layout": scored.is_full_layout,
         "unmodelled": scored.unmodelled or None,
+        "note_cause": scored.note_cause or None,
         "layout": _layout_answer(layout) if layout else None,
         "completed": list(row.completed),
     }
@@ -123,7 +124,11 @@ class Command(BaseCommand):
                         f"p90 {percent(part['p90_absolute_error']):>9}  bias {percent(part['bias']):>9}"
                         f"{'' if part['is_judged'] else '  (few)'}"
                     )
-        self.stdout.write("")
-        self.stdout.write("Outside what the columns can say:")
-        for entry in report["unmodelled"]:
-            self.stdout.write(f"  {entry['id']:<24}{percent(entry['relative_error']):>10}  {entry['cause']}")
+        for title, name in (
+            ("Outside what the columns can say (not in the figures above):", "unmodelled"),
+            ("A cause named in the notes alone (in the figures above, kept out of the calibration):", "named_in_notes"),
+        ):
+            self.stdout.write("")
+            self.stdout.write(title)
+            for entry in report[name]:
+                self.stdout.write(f"  {entry['id']:<36}{percent(entry['relative_error']):>10}  {entry['cause']}")

@@ -16,4 +16,5 @@ max_requests = 20_000
 max_requests_jitter = 2_000
 worker_tmp_dir = "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: S108 (heartbeat file, never on a slow disk)
 accesslog = None
+control_socket_disable = True  # two sites of one user would share its path
 raw_env = ["OPENBLAS_NUM_THREADS=1"]  # our kernels are element-wise; a thread pool per worker only takes memory

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 from django.conf import settings
@@ -19,7 +20,9 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, no_demo: bool = False, **options: Any) -> None:
         call_command("migrate", verbosity=0, interactive=False)
-        call_command("load_catalog", stdout=self.stdout)
+        report = io.StringIO()
+        call_command("load_catalog", stdout=report)
+        self.stdout.write(report.getvalue().strip().rpartition("\n")[2])  # its last line: the revision, new or not
         if not settings.DEBUG and collect_if_changed():
             self.stdout.write("static files packed")
         if not no_demo and not get_user_model().objects.exists():

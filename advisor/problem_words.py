@@ -41,7 +41,6 @@ SENTENCES: dict[str, str | Promise] = {
     "unknown_gpu_nearest": _("There is no GPU “%(gpu)s”. Nearest real part: %(nearest)s (%(sku)s)."),
     "gpu_not_sizeable": _("%(gpu)s cannot be sized: %(reason)s."),
     "gpu_not_orderable": _("No orderable server of the catalogue takes %(gpu)s."),
-    "nearest_gpu_used": _("There is no “%(asked)s”; sized with the nearest real part, %(nearest)s. %(reason)s"),
     "unsupported_precision": _("%(gpu)s has no %(precision)s hardware; choose one of: %(offered)s."),
     "layout_not_divisible": _(
         "%(gpu_count)s GPUs do not divide by the stated groups (%(product)s); take a multiple of %(product)s."
@@ -88,10 +87,7 @@ SENTENCES: dict[str, str | Promise] = {
         "The cheapest run costs %(cost)s, on %(gpu_count)s x %(gpu)s; the budget of %(budget)s pays %(tokens)s "
         "tokens on it."
     ),
-    "export_controlled": _("%(part)s: %(note)s. A licence is to be checked for delivery to %(destination)s."),
     "term_shorter_than_run": _("The run takes %(run_days)s, longer than the term of %(term_months)s months."),
-    "part_missing": _("%(reason)s"),
-    "price_missing": _("%(reason)s"),
 }
 
 REJECTIONS: dict[str, str | Promise] = {

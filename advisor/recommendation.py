@@ -59,6 +59,7 @@ from advisor.explain import (
     requirement_answer,
     upgrade_path,
 )
+from advisor.figures import format_percent, format_si_count
 from advisor.hardware import fabric_spec, hardware_options, selectable_gpus, spec_in_server
 from advisor.input_types import CheckedRecommendation
 from advisor.ownership_answer import OwnershipRequest, ownership_answer
@@ -422,10 +423,10 @@ def _budget_text(setting: Setting, answer: ConfigurationAnswer) -> str:
     whole = Decimal(cost["amount"])
     budget = setting.checked.budget[0] if setting.checked.budget else whole / 10
     share = float(min(budget / whole, Decimal(1))) if whole else 1.0
-    return _("%(budget)s pay %(share).0f %% of this run: %(tokens).3g tokens, or the same model sooner stopped.") % {
+    return _("%(budget)s pay %(share)s of this run: %(tokens)s tokens.") % {
         "budget": format_money(budget, cost["currency"]),
-        "share": 100 * share,
-        "tokens": tokens * share,
+        "share": format_percent(share),
+        "tokens": format_si_count(tokens * share),
     }
 
 

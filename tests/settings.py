@@ -29,8 +29,8 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["TEST"] = {"NAME": str(VAR_DIR / f"test_{RUN}.sqlite3")}
 else:
     DATABASES["default"]["TEST"] = {"NAME": f"test_{DATABASES['default']['NAME']}_{RUN}"}
-    DATABASES["default"]["CONN_MAX_AGE"] = 0
 
+DATABASES["default"]["CONN_MAX_AGE"] = 0  # threads of a test must leave nothing open
 ALLOWED_HOSTS = ["testserver", "localhost", "127.0.0.1"]
 API_REQUESTS_PER_MINUTE = 0
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

@@ -21,10 +21,10 @@ PRESETS_CSV = ROOT / "catalog" / "data" / "model_architectures.csv"
 GPUS_CSV = ROOT / "catalog" / "data" / "gpus.csv"
 ALIASES_CSV = ROOT / "advisor" / "data" / "evidence" / "gpu-aliases.csv"
 
-# One direction of an x16 slot, bytes per second (PCI Express base specification, 128b/130b coding; generation 6: FLIT).
-PCIE_X16_BYTES_PER_SECOND = {3: 15.75 * GIGA, 4: 31.5 * GIGA, 5: 63.0 * GIGA, 6: 121.0 * GIGA}
+# One direction of an x16 slot, bytes per second (catalogue facts, section 4; generation 3 half of 4).
+PCIE_X16_BYTES_PER_SECOND = {3: 15.75 * GIGA, 4: 31.0 * GIGA, 5: 63.0 * GIGA, 6: 121.0 * GIGA}
 FULL_PCIE_LANES = 16
-DEFAULT_PCIE_GENERATION = 4
+DEFAULT_PCIE_GENERATION = 5
 
 # GPUs that one NVLink-like switch domain joins, where it is larger than a baseboard (NVL72 rack; DGX-2 has 16).
 RACK_DOMAIN_SIZES = {"nvidia-gb200-nvl72-gpu": 72, "nvidia-gb300-nvl72-gpu": 72}
@@ -156,7 +156,11 @@ def dense_peaks(row: Mapping[str, str]) -> dict[Precision, float]:
         Precision.TF32: "tf32_dense_tflops",
         Precision.FP32: "fp32_tflops",
     }
-    peaks = {precision: number(row[column]) * TERA for precision, column in columns.items() if number(row[column])}
+    peaks = {
+        precision: float(round(number(row[column]) * TERA))
+        for precision, column in columns.items()
+        if number(row[column])
+    }
     if row["architecture"].startswith(MX_ARCHITECTURES) and Precision.FP8 in peaks:
         peaks[Precision.MXFP8] = peaks[Precision.FP8]
     return peaks
@@ -173,6 +177,7 @@ def scale_up_domain_size(row: Mapping[str, str]) -> int:
 
 def gpu_from_catalog_row(row: Mapping[str, str]) -> GpuSpec:
     """A row of gpus.csv as the engine's GpuSpec; link figures there are both directions, here one."""
+    domain = scale_up_domain_size(row)
     generation = whole(row["pcie_gen"]) or DEFAULT_PCIE_GENERATION
     lanes = whole(row["pcie_lanes"]) or FULL_PCIE_LANES
     return GpuSpec(
@@ -184,8 +189,8 @@ def gpu_from_catalog_row(row: Mapping[str, str]) -> GpuSpec:
         memory_label=f"{row['memory_gb']} GB",
         memory_bytes_per_second=number(row["memory_bandwidth_gb_s"]) * GIGA,
         dense_peak_flops_per_second=dense_peaks(row),
-        scale_up_bytes_per_second=number(row["link_gb_s_bidirectional_per_gpu"]) * GIGA / 2,
-        scale_up_domain_size=scale_up_domain_size(row),
+        scale_up_bytes_per_second=number(row["link_gb_s_bidirectional_per_gpu"]) * GIGA / 2 if domain > 1 else 0.0,
+        scale_up_domain_size=domain,
         pcie_bytes_per_second=PCIE_X16_BYTES_PER_SECOND[generation] * lanes / FULL_PCIE_LANES,
         tdp_watts=number(row["tdp_w"]),
     )

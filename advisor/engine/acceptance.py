@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from advisor.engine.reliability import poisson_quantile
-from advisor.engine.units import GIBI, SECONDS_PER_HOUR
+from advisor.engine.units import SECONDS_PER_HOUR
 
 _NOTES = "ml-engineering notes (github:stas00/ml-engineering @ 744d01e)"
 _MATMUL_SOURCE = f"{_NOTES}, accelerator: best shape of mamf-finder against the dense peak"
@@ -55,7 +55,14 @@ NIC_ALL_REDUCE_FRACTION = 0.73
 RDMA_FRACTION = 0.97
 GPU_SPREAD_FRACTION = 0.05  # GPUs of one server differ by 5 % and more (the same notes)
 MEASURING_TOLERANCE_FRACTION = 0.05
-LARGE_MESSAGE_BYTES = 16 * GIBI
+
+# Programs by the start of the SKU: memory and health, diagnosis, all-reduce
+_TOOLS: dict[str, tuple[str, str, str]] = {
+    "nvidia-": ("nvidia-smi", "dcgmi diag -r 4", "nccl-tests all_reduce_perf"),
+    "amd-": ("amd-smi", "rvs", "rccl-tests all_reduce_perf"),
+    "intel-": ("hl-smi", "hl_qual", "hccl_demo"),
+    "huawei-": ("npu-smi", "ascend-dmi", "hccl_test all_reduce_test"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +94,7 @@ class AcceptanceInputs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcceptanceTest:
-    """One test: the threshold in the unit named, how it is compared, the program, and the source.
+    """One test: the threshold in the unit named, how it is compared, the program (if one is usual), and the source.
 
     `comparison`: at_least, at_most, or record (no published figure: the result is written down, nothing is judged).
     """
@@ -112,6 +119,11 @@ def is_passed(test: AcceptanceTest, measured: float) -> bool | None:
     if test.threshold is None or test.comparison == "record":
         return None
     return measured >= test.threshold if test.comparison == "at_least" else measured <= test.threshold
+
+
+def _tools(sku: str) -> tuple[str, str, str]:
+    """Programs of the GPU's maker; empty for one that is not listed."""
+    return next((tools for start, tools in _TOOLS.items() if sku.startswith(start)), ("", "", ""))
 
 
 def _floor_test(
@@ -140,6 +152,7 @@ def _product(*factors: float | None) -> float | None:
 
 
 def _gpu_tests(inputs: AcceptanceInputs) -> list[AcceptanceTest]:
+    health, diagnosis, _ = _tools(inputs.gpu_sku)
     wide = _product(inputs.bf16_dense_flops_per_second, by_sku(MATMUL_FRACTIONS, inputs.gpu_sku))
     tests = [
         AcceptanceTest(
@@ -148,7 +161,7 @@ def _gpu_tests(inputs: AcceptanceInputs) -> list[AcceptanceTest]:
             comparison="at_least",
             threshold=inputs.gpu_memory_bytes,
             unit="B",
-            tool="nvidia-smi",
+            tool=health,
             source="catalogue: memory that the driver shows",
         ),
         AcceptanceTest(
@@ -157,7 +170,7 @@ def _gpu_tests(inputs: AcceptanceInputs) -> list[AcceptanceTest]:
             comparison="at_most",
             threshold=0.0,
             unit="1",
-            tool="dcgmi diag -r 4",
+            tool=diagnosis,
             source="a card that shows one during acceptance is replaced",
         ),
         _floor_test("matmul_bf16", "gpu", wide, "FLOP/s", "mamf-finder", _MATMUL_SOURCE, MEASURING_TOLERANCE_FRACTION),
@@ -234,6 +247,7 @@ def _across(inputs: AcceptanceInputs, rate: float, server_count: int, in_server:
 
 def _network_tests(inputs: AcceptanceInputs) -> list[AcceptanceTest]:
     tests = []
+    all_reduce = _tools(inputs.gpu_sku)[2]
     in_server = in_server_bus_bytes_per_second(inputs)
     if inputs.gpus_per_server > 1:
         tests.append(
@@ -242,7 +256,7 @@ def _network_tests(inputs: AcceptanceInputs) -> list[AcceptanceTest]:
                 "server",
                 in_server,
                 "B/s",
-                "nccl-tests all_reduce_perf",
+                all_reduce,
                 _BUS_SOURCE,
                 MEASURING_TOLERANCE_FRACTION,
             )
@@ -261,7 +275,7 @@ def _network_tests(inputs: AcceptanceInputs) -> list[AcceptanceTest]:
                 "cluster",
                 across,
                 "B/s",
-                f"nccl-tests all_reduce_perf, {group} servers",
+                f"{all_reduce}, {group} x {inputs.gpus_per_server} GPU",
                 _OUT_SOURCE,
                 MEASURING_TOLERANCE_FRACTION,
             ),
@@ -285,7 +299,7 @@ def _storage_tests(inputs: AcceptanceInputs) -> list[AcceptanceTest]:
         inputs.storage_write_bytes_per_second, inputs.stated_write_bytes_per_second, "need of the checkpoint plan"
     )
     tests = [
-        _floor_test(code, "storage", rate, "B/s", "fio from all servers at once", source, 0.0)
+        _floor_test(code, "storage", rate, "B/s", "fio", source, 0.0)
         for code, rate, source in (("storage_read", read, read_source), ("storage_write", write, write_source))
         if rate is not None
     ]
@@ -297,7 +311,7 @@ def _storage_tests(inputs: AcceptanceInputs) -> list[AcceptanceTest]:
                 comparison="at_most",
                 threshold=inputs.checkpoint_bytes / write,
                 unit="s",
-                tool="save, stop, restart from the file; the loss goes on where it was",
+                tool="",
                 source=f"checkpoint bytes over the write rate ({write_source})",
             )
         )
@@ -313,7 +327,7 @@ def _job_tests(inputs: AcceptanceInputs) -> list[AcceptanceTest]:
                 "job",
                 inputs.tokens_per_second,
                 "1/s",
-                "the job itself in the recommended layout, mean of 100 steps after 20",
+                "",
                 "estimate less its error band from published runs",
                 inputs.error_band_fraction,
             )
@@ -326,7 +340,7 @@ def _job_tests(inputs: AcceptanceInputs) -> list[AcceptanceTest]:
                 comparison="at_most",
                 threshold=inputs.server_max_watts,
                 unit="W",
-                tool="BMC reading under load",
+                tool="BMC",
                 source="catalogue: maximum power of the server",
             )
         )
@@ -337,7 +351,7 @@ def _job_tests(inputs: AcceptanceInputs) -> list[AcceptanceTest]:
             comparison="at_most",
             threshold=0.0,
             unit="s",
-            tool="DCGM: seconds of thermal or power-brake throttling during burn-in",
+            tool=_tools(inputs.gpu_sku)[0],
             source="cooling and supplies must bear the full load",
         )
     )
@@ -352,7 +366,7 @@ def _burn_in_tests(inputs: AcceptanceInputs) -> list[AcceptanceTest]:
         comparison="at_least",
         threshold=inputs.burn_in_hours,
         unit="h",
-        tool="the job itself or a matrix and all-reduce load on all GPUs",
+        tool="",
         source="agreed length, 48 h unless changed: no published norm",
     )
     if inputs.interruptions_per_gpu_second is None:
@@ -366,7 +380,7 @@ def _burn_in_tests(inputs: AcceptanceInputs) -> list[AcceptanceTest]:
             comparison="at_most",
             threshold=float(poisson_quantile(mean, 0.95)),
             unit="1",
-            tool="scheduler's log",
+            tool="",
             source="published interruption rate of the generation, 95 % Poisson quantile over the burn-in",
         ),
     ]

@@ -161,6 +161,25 @@ class TestJobAndStorage:
         assert {"gpu_memory_visible", "burn_in_hours", "matmul_bf16"} <= codes
 
 
+class TestTools:
+    @pytest.mark.parametrize(
+        ("sku", "program"),
+        [
+            ("nvidia-h100-sxm5-80gb", "nccl-tests all_reduce_perf"),
+            ("amd-mi300x-192gb", "rccl-tests all_reduce_perf"),
+            ("intel-gaudi3-128gb", "hccl_demo"),
+            ("huawei-ascend-910b3-64gb", "hccl_test all_reduce_test"),
+        ],
+    )
+    def test_programs_are_the_makers(self, sku, program):
+        assert _by_code(replace(H100, gpu_sku=sku))["bus_bandwidth_in_server"].tool == program
+
+    def test_programs_are_names_without_prose(self):
+        # what is shown in every language as it stands
+        for test in acceptance_tests(H100):
+            assert len(test.tool.split()) <= 6
+
+
 class TestBurnIn:
     def test_hours_and_chance(self):
         # 512 x 48 h x 2e-5 = 0.49: P(X <= 1) = 0.913, P(X <= 2) = 0.986
@@ -180,5 +199,4 @@ def test_every_test_has_a_code_a_source_and_a_positive_or_zero_threshold(gpu_cou
     assert len({test.code for test in tests}) == len(tests)
     for test in tests:
         assert test.source
-        assert test.tool
         assert test.threshold is None or test.threshold >= 0

@@ -24,6 +24,7 @@ DEMO_USERS: dict[str, Role | None] = {
     "demo-finance": Role.FINANCE_VIEWER,
     "demo-admin": None,  # superuser
 }
+LOGIN_FILE = Path(settings.BASE_DIR) / ".demo-login"
 
 
 class Command(BaseCommand):
@@ -50,8 +51,7 @@ class Command(BaseCommand):
     def _users(self) -> dict[str, User]:
         """The demo accounts; one new random password for all of them whenever one is missing."""
         existing = {user.username: user for user in User.objects.filter(username__in=DEMO_USERS)}
-        path = Path(settings.BASE_DIR) / ".demo-login"
-        if len(existing) == len(DEMO_USERS) and path.is_file():
+        if len(existing) == len(DEMO_USERS) and LOGIN_FILE.is_file():
             return existing
         password = secrets.token_urlsafe(12)
         for name, role in DEMO_USERS.items():
@@ -65,8 +65,8 @@ class Command(BaseCommand):
         for role in Role:
             Group.objects.get_or_create(name=str(role))
         lines = [f"password (all): {password}", *(f"{name} ({role or 'admin'})" for name, role in DEMO_USERS.items())]
-        _write_private(path, "\n".join(lines) + "\n")
-        self.stdout.write(f"Demo login written to {path.name}")
+        _write_private(LOGIN_FILE, "\n".join(lines) + "\n")
+        self.stdout.write(f"Demo login written to {LOGIN_FILE.name}")
         return existing
 
 

@@ -1,0 +1,131 @@
+"""Issues many quotes at once; run as a program on a database of its own (`DATABASE_URL`).
+
+    python -m tests.quotes.issue_many prepare COUNT    migrate and make COUNT drafts
+    python -m tests.quotes.issue_many issue FROM TO    issue drafts FROM..TO, each in a thread of its own
+    python -m tests.quotes.issue_many hang INDEX       begin to issue one draft and never finish rendering
+    python -m tests.quotes.issue_many report           what the database holds, as JSON
+
+The renderer is a stand-in that gives a few bytes: what is tried here is the numbering, not the paper.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+from decimal import Decimal
+
+LEASE_SECONDS = 3.0
+
+
+def _setup() -> None:
+    os.environ["DJANGO_SETTINGS_MODULE"] = "tests.settings"
+    import django
+
+    django.setup()
+    from quotes import numbers
+
+    numbers.LEASE_SECONDS = LEASE_SECONDS
+
+
+def _actor():
+    from django.contrib.auth.models import User
+
+    from quotes import access
+
+    return access.actor_of(User.objects.get(username="alice"))
+
+
+def _drafts():
+    from quotes.models import QuoteRevision
+
+    return list(QuoteRevision.objects.order_by("pk"))
+
+
+def prepare(count: int) -> None:
+    from django.core.management import call_command
+
+    call_command("migrate", verbosity=0)
+    from quotes.samples import sample_customer, seed_parties
+    from tests import factories
+    from tests.quotes.drafts import make_draft
+
+    seed_parties()
+    factories.alice()
+    actor = _actor()
+    for _ in range(count):
+        make_draft(actor, customer=sample_customer(0), lines=[("1", Decimal("100.00"), "0.13")])
+
+
+def issue(first: int, last: int) -> None:
+    from django.db import connection
+
+    from quotes.services import quote_issue
+
+    drafts, actor = _drafts()[first:last], _actor()
+    barrier = threading.Barrier(len(drafts))
+    failures: list[str] = []
+    holds: list[float] = []
+
+    def render(snapshot):
+        time.sleep(0.01)
+        return f"%PDF {snapshot['number']}".encode()
+
+    def run(draft) -> None:
+        barrier.wait()
+        started = time.monotonic()
+        try:
+            quote_issue(actor=actor, revision=draft, render=render)
+        except Exception as error:
+            failures.append(repr(error))
+        finally:
+            holds.append(time.monotonic() - started)
+            connection.close()
+
+    threads = [threading.Thread(target=run, args=(draft,)) for draft in drafts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    sys.stdout.write(json.dumps({"failures": failures, "slowest": max(holds)}))
+
+
+def hang(index: int) -> None:
+    from quotes.services import quote_issue
+
+    def render(snapshot):
+        sys.stdout.write(f"{snapshot['number']}\n")
+        sys.stdout.flush()
+        time.sleep(600)
+        return b""
+
+    quote_issue(actor=_actor(), revision=_drafts()[index], render=render)
+
+
+def report() -> None:
+    from quotes.models import NumberSeries, QuoteDocument, QuoteRevision
+
+    revisions = list(QuoteRevision.objects.select_related("quote").order_by("pk"))
+    sys.stdout.write(
+        json.dumps(
+            {
+                "states": [revision.state for revision in revisions],
+                "numbers": [revision.number for revision in revisions],
+                "quote_numbers": [revision.quote.number for revision in revisions],
+                "documents": {
+                    document.revision.number: bytes(document.pdf).decode()
+                    for document in QuoteDocument.objects.select_related("revision")
+                },
+                "snapshot_numbers": [json.loads(r.snapshot)["number"] for r in revisions if r.snapshot],
+                "next": NumberSeries.objects.get().next_value,
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    _setup()
+    verb, *arguments = sys.argv[1:]
+    {"prepare": prepare, "issue": issue, "hang": hang, "report": report}[verb](*map(int, arguments))

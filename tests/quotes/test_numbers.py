@@ -1,0 +1,96 @@
+"""Numbers under load: distinct and consecutive with many issuing at once and one killed in the middle."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+COUNT = 50
+SERVER_URL = os.environ.get("TEST_DATABASE_URL", "postgres://postgres@127.0.0.1:5432/test")
+
+
+def _command(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "tests.quotes.issue_many", *map(str, arguments)]
+
+
+def _run(database_url: str, *arguments: object) -> str:
+    environment = os.environ | {"DATABASE_URL": database_url, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        _command(*arguments), cwd=ROOT, env=environment, capture_output=True, text=True, timeout=240, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
+def _start(database_url: str, *arguments: object) -> subprocess.Popen[str]:
+    environment = os.environ | {"DATABASE_URL": database_url, "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen(
+        _command(*arguments), cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+@pytest.fixture
+def sqlite_url(tmp_path):
+    return f"sqlite:///{tmp_path / 'quotes.sqlite3'}"
+
+
+@pytest.fixture
+def postgresql_url():
+    import psycopg
+
+    name = f"quotes_{uuid.uuid4().hex[:12]}"
+    try:
+        server = psycopg.connect(SERVER_URL, autocommit=True, connect_timeout=3)
+    except psycopg.OperationalError:
+        pytest.skip(f"no PostgreSQL answers at {SERVER_URL}")
+    with server:
+        server.execute(f'CREATE DATABASE "{name}"')
+        yield f"{SERVER_URL.rsplit('/', 1)[0]}/{name}"
+        server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+def _check_fifty_and_a_kill(url: str) -> None:
+    """51 drafts: the worker of one is killed while it holds a number; then 50 are issued at once by two processes."""
+    _run(url, "prepare", COUNT + 1)
+    killed = _start(url, "hang", COUNT)
+    assert killed.stdout is not None
+    held = killed.stdout.readline().strip()
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    assert held.endswith("-000001")
+
+    workers = [_start(url, "issue", 0, COUNT // 2), _start(url, "issue", COUNT // 2, COUNT)]
+    outcomes = [worker.communicate(timeout=240) for worker in workers]
+    for output, errors in outcomes:
+        assert output, errors[-2000:]
+        assert json.loads(output)["failures"] == []
+
+    found = json.loads(_run(url, "report"))
+    year = held.split("-")[1]
+    expected = [f"Q-{year}-{value:06d}" for value in range(1, COUNT + 1)]
+    assert sorted(number for number in found["numbers"] if number) == expected
+    assert found["numbers"] == found["quote_numbers"]
+    assert sorted(found["snapshot_numbers"]) == expected
+    assert found["documents"] == {number: f"%PDF {number}" for number in expected}
+    assert found["states"] == ["issued"] * COUNT + ["draft"]
+    assert found["next"] == COUNT + 1
+
+    _run(url, "issue", COUNT, COUNT + 1)  # the killed one is whole, and gets the next number
+    assert json.loads(_run(url, "report"))["numbers"][COUNT] == f"Q-{year}-{COUNT + 1:06d}"
+
+
+def test_fifty_at_once_and_a_killed_worker_on_sqlite(sqlite_url):
+    _check_fifty_and_a_kill(sqlite_url)
+
+
+@pytest.mark.slow
+def test_fifty_at_once_and_a_killed_worker_on_postgresql(postgresql_url):
+    _check_fifty_and_a_kill(postgresql_url)

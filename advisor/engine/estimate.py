@@ -6,10 +6,11 @@ import math
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from advisor.engine import flops, parameters, reliability, storage
 from advisor.engine.calibration import Calibration, by_family
-from advisor.engine.candidates import Candidates, from_layout
+from advisor.engine.candidates import Candidates, FloatArray, from_layout
 from advisor.engine.evaluate import Evaluated, evaluate
 from advisor.engine.fitting import available_bytes, model_state_bytes, smallest_gpu_count_that_fits
 from advisor.engine.layouts import enumerate_layouts, micro_batch_count
@@ -45,6 +46,10 @@ MEMORY_PARTS = (
     "overhead_bytes",
     "total_bytes",
 )
+
+
+# a planning floor, ours: most published runs save every 10 minutes to 3 hours
+SHORTEST_CHECKPOINT_INTERVAL_SECONDS = 600.0
 
 
 class ScenarioError(ValueError):
@@ -146,6 +151,13 @@ def stated_candidate(plan: TrainingPlan, cluster: ClusterSpec, request: LayoutRe
         shard_group_size=min(request.shard_group_size, n * c) if request.shard_group_size else None,
     )
     return from_layout(layout, int(count[0]))
+
+
+def open_recomputation(request: LayoutRequest) -> tuple[LayoutRequest, bool]:
+    """The request to enumerate, and whether the share of recomputed layers is still to be found for each layout."""
+    if request.recomputation is not None:
+        return request, False
+    return replace(request, recomputation=Recomputation.NONE), True
 
 
 def best_index(evaluated: Evaluated, candidates: Candidates, budget_bytes: float) -> int:
@@ -274,6 +286,14 @@ def checkpoint_stall_seconds(plan: TrainingPlan, work: Workload, gpu_count: floa
     return float(reliability.checkpoint_stall_seconds(size, gpu_count, 1e9, is_asynchronous=True))
 
 
+def checkpoint_interval_seconds(stall_seconds: ArrayLike, mean_seconds_between_interruptions: ArrayLike) -> FloatArray:
+    """Young/Daly interval, but never below what storage and operators bear: an asynchronous stall is so short that the
+    optimum alone would save every few seconds. [s]
+    """
+    optimum = reliability.young_daly_interval_seconds(stall_seconds, mean_seconds_between_interruptions)
+    return np.maximum(optimum, SHORTEST_CHECKPOINT_INTERVAL_SECONDS)
+
+
 def time_estimate(
     scenario: Scenario,
     evaluated: Evaluated,
@@ -294,8 +314,9 @@ def time_estimate(
     work = workload(scenario.model, plan)
     stall = checkpoint_stall_seconds(plan, work, cluster.gpu_count)
     restart = reliability.assumed_number(reliability.DEFAULT_RESTART)
-    goodput = float(reliability.goodput_fraction(cluster.gpu_count, stall, restart, rate))
     mean_between = 1 / (rate * cluster.gpu_count)
+    interval = float(checkpoint_interval_seconds(stall, mean_between))
+    goodput = float(reliability.goodput_fraction(cluster.gpu_count, stall, restart, rate, interval))
     step_count = None if plan.tokens is None else math.ceil(plan.tokens / (batch * plan.sequence_length))
     training = None if step_count is None else step_count * step / goodput
     band = error_band_fraction(cluster, scenario.model, calibration)
@@ -317,7 +338,7 @@ def time_estimate(
         goodput=goodput,
         error_band_fraction=band,
         interruptions_expected=None if training is None else training / mean_between,
-        checkpoint_interval_seconds=float(reliability.young_daly_interval_seconds(stall, mean_between)),
+        checkpoint_interval_seconds=interval,
     )
 
 

@@ -1,25 +1,31 @@
 """Evaluate every admissible layout of every GPU option and cluster size at once, rank, and say why the others lost.
 
-Rules, stated once. Of one GPU kind: with a deadline, the cheapest size that meets it (cost grows with size where
-scaling is less than linear, so this is the smallest such size); without one, the size with the least product of time
-and cost, which weighs a day saved like the same share of money. Between kinds: least cost, kinds without a price after
+Rules, stated once. Of one GPU kind: with a deadline, the cheapest size that meets it; without one, the size with
+the least product of time and cost, which weighs a day saved like the same share of money; of sizes within 5 % of the
+best the smallest. Between kinds: least cost, kinds without a price after
 those with one, then fewer watts. Deadlines are tested against expected training time, goodput included.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from advisor.engine.calibration import Calibration
-from advisor.engine.candidates import FloatArray
-from advisor.engine.estimate import assemble, checkpoint_stall_seconds, domain_size
-from advisor.engine.evaluate import evaluate
+from advisor.engine.candidates import Candidates, FloatArray, concatenate
+from advisor.engine.estimate import (
+    assemble,
+    checkpoint_interval_seconds,
+    checkpoint_stall_seconds,
+    domain_size,
+    open_recomputation,
+)
+from advisor.engine.evaluate import Evaluated, evaluate_fitting, join_evaluated
 from advisor.engine.fitting import available_bytes, model_state_bytes
 from advisor.engine.layouts import enumerate_layouts
-from advisor.engine.machine import compute_precision, dense_peak, machine
+from advisor.engine.machine import Machine, compute_precision, dense_peak, machine
 from advisor.engine.reliability import DEFAULT_RESTART, assumed_number, goodput_fraction, interruption_rate
 from advisor.engine.search_reasons import Question, SizeTable, rejections, relaxations, requirement
 from advisor.engine.specs import (
@@ -42,63 +48,118 @@ MAX_SIZES_PER_OPTION = 64
 LARGEST_GPU_COUNT = 16_384
 # the knee: the largest size at which a GPU still does this share of what it does at the best size
 KNEE_THROUGHPUT_FRACTION = 0.8
+VALUE_TOLERANCE = 1.05  # sizes within 5 % of the best value count as equal
+COARSE_STEP = 3
+# costs of sizes that differ by less are equal: rounding of the batch and of the layers moves them that much
+EQUAL_COST_FRACTION = 0.05
 
 
 def cluster_sizes(gpus_per_server: int, target: Target) -> list[int]:
-    """Whole-server sizes to evaluate: every one up to 16 servers, then evenly in the logarithm, at most 64 in all."""
+    """Whole-server sizes to evaluate: every one up to 16 servers, then steps of an eighth of an octave and, past 64
+    servers, the six most divisible of them; at most 64 sizes in all. Round sizes split into groups where others do not.
+    """
     if target.gpu_count is not None:
         return [target.gpu_count]
     most = min(target.max_gpu_count, LARGEST_GPU_COUNT) // gpus_per_server
-    if most < 1:
-        return []
-    small = list(range(1, min(most, 16) + 1))
-    if most <= 16:
-        return [n * gpus_per_server for n in small]
-    steps = np.geomspace(16, most, MAX_SIZES_PER_OPTION - len(small) + 1)[1:]
-    # multiples of 4 servers divide into tensor, pipeline and data groups where odd counts do not
-    servers = small + [int(min(max(round(step / 4), 1) * 4, most)) for step in steps]
-    return [n * gpus_per_server for n in sorted(set(servers))]
+    servers = list(range(1, min(most, 16) + 1))
+    octave = 16
+    while octave <= most:
+        eighths = range(1, 9) if octave < 64 else (1, 2, 3, 4, 6, 8)
+        servers += [size for size in (octave + octave * eighth // 8 for eighth in eighths) if size <= most]
+        octave *= 2
+    if most > 16 and servers[-1] != most and len(servers) < MAX_SIZES_PER_OPTION:
+        servers.append(most)
+    return [count * gpus_per_server for count in servers[:MAX_SIZES_PER_OPTION]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Best:
+    """Fastest fitting layout of each size of one evaluation, and how many layouts were looked at."""
+
+    candidates: Candidates
+    evaluated: Evaluated
+    layout_count: int
+
+
+def _evaluate_sizes(question: Question, option: HardwareOption, rates: Machine, sizes: list[int]) -> _Best | None:
+    plan, gpu = question.plan, option.gpu
+    request, has_open_share = open_recomputation(question.layout)
+    domain = domain_size(gpu, option.gpus_per_server)
+    candidates = enumerate_layouts(question.model, plan, request, sizes, domain)
+    count = len(candidates)
+    if count == 0:
+        return None
+    budget = available_bytes(gpu, plan)
+    found = evaluate_fitting(
+        question.work, plan, candidates, rates, question.calibration, budget, tries_shares=has_open_share
+    )
+    if found is None:
+        return None
+    candidates, evaluated = found
+    per_sequence = evaluated.time.step_seconds / candidates.global_batch_size
+    order = np.lexsort((per_sequence, candidates.gpu_count))
+    _, first = np.unique(candidates.gpu_count[order], return_index=True)
+    best = order[first]
+    return _Best(candidates.take(best), evaluated.take(best), count)
+
+
+def _join(parts: list[_Best]) -> _Best:
+    candidates = concatenate([part.candidates for part in parts])
+    evaluated = join_evaluated([part.evaluated for part in parts])
+    order = np.argsort(candidates.gpu_count, kind="stable")
+    return _Best(candidates.take(order), evaluated.take(order), sum(part.layout_count for part in parts))
 
 
 def size_table(question: Question, option: HardwareOption) -> SizeTable | None:
-    """Evaluate all layouts of one option; None when nothing fits on any size."""
-    plan, gpu = question.plan, option.gpu
-    domain = domain_size(gpu, option.gpus_per_server)
+    """Best layout of each size of one option; None when nothing fits on any size.
+
+    Every third admissible size is evaluated first, then all sizes around the one that the rule of the module takes.
+    """
     sizes = cluster_sizes(option.gpus_per_server, question.target)
     floor = 0.0
-    if not question.work.is_frozen and plan.offload == "none":
-        floor = model_state_bytes(question.work, plan) / available_bytes(gpu, plan)
+    if not question.work.is_frozen and question.plan.offload == "none":
+        floor = model_state_bytes(question.work, question.plan) / available_bytes(option.gpu, question.plan)
     sizes = [size for size in sizes if size >= floor]
     if not sizes:
         return None
-    candidates = enumerate_layouts(question.model, plan, question.layout, sizes, domain)
-    if len(candidates) == 0:
+    rates = machine(
+        option.gpu, option.gpus_per_server, option.fabric, question.plan, question.deployment, question.calibration
+    )
+    coarse = sorted({*sizes[::COARSE_STEP], sizes[-1]})
+    best = _evaluate_sizes(question, option, rates, coarse)
+    if best is None:
         return None
-    rates = machine(gpu, option.gpus_per_server, option.fabric, plan, question.deployment, question.calibration)
-    evaluated = evaluate(question.work, plan, candidates, rates, question.calibration)
-    count = len(candidates)
-    fits = np.flatnonzero(evaluated.memory.total_bytes <= available_bytes(gpu, plan))
-    if fits.size == 0:
-        return None
-    gpu_counts = candidates.gpu_count[fits]
-    per_sequence = (evaluated.time.step_seconds / candidates.global_batch_size)[fits]
-    order = np.lexsort((per_sequence, gpu_counts))
-    unique, first = np.unique(gpu_counts[order], return_index=True)
-    best = fits[order[first]]
-    step = evaluated.time.step_seconds[best] / (1 - question.deployment.throughput_loss_fraction)
-    training = training_seconds(question, option, unique, step, candidates.global_batch_size[best])
+    table = _table(question, option, rates, best)
+    chosen = chosen_size(question, table)
+    fine = _around(sizes, coarse, None if chosen is None else int(table.gpu_counts[chosen]))
+    more = _evaluate_sizes(question, option, rates, fine) if fine else None
+    return table if more is None else _table(question, option, rates, _join([best, more]))
+
+
+def _around(sizes: list[int], coarse: list[int], chosen: int | None) -> list[int]:
+    """Admissible sizes between the coarse neighbours of the chosen one; around the largest when none was."""
+    at = coarse.index(chosen) if chosen in coarse else len(coarse) - 1
+    low = coarse[at - 1] if at > 0 else 0
+    high = coarse[at + 1] if at + 1 < len(coarse) else coarse[-1]
+    return [size for size in sizes if low < size < high and size not in coarse]
+
+
+def _table(question: Question, option: HardwareOption, rates: Machine, best: _Best) -> SizeTable:
+    counts = best.candidates.gpu_count
+    step = best.evaluated.time.step_seconds / (1 - question.deployment.throughput_loss_fraction)
+    training = training_seconds(question, option, counts, step, best.candidates.global_batch_size)
     price = option.cost_per_gpu_hour
     return SizeTable(
         option=option,
         rates=rates,
-        candidates=candidates,
-        evaluated=evaluated,
-        gpu_counts=unique,
-        best=best,
+        candidates=best.candidates,
+        evaluated=best.evaluated,
+        gpu_counts=counts,
+        best=np.arange(counts.size),
         step_seconds=step,
         training_seconds=training,
-        cost=None if price is None else unique * training / SECONDS_PER_HOUR * price,
-        evaluated_count=count,
+        cost=None if price is None else counts * training / SECONDS_PER_HOUR * price,
+        evaluated_count=best.layout_count,
     )
 
 
@@ -112,7 +173,8 @@ def training_seconds(
     rate = assumed_number(interruption_rate(option.gpu.architecture, option.gpu.name))
     rate *= question.deployment.interruption_rate_factor
     stall = np.array([checkpoint_stall_seconds(plan, question.work, count) for count in gpu_counts])
-    goodput = goodput_fraction(gpu_counts, stall, assumed_number(DEFAULT_RESTART), rate)
+    interval = checkpoint_interval_seconds(stall, 1 / (rate * gpu_counts))
+    goodput = goodput_fraction(gpu_counts, stall, assumed_number(DEFAULT_RESTART), rate, interval)
     return np.ceil(plan.tokens / (batch * plan.sequence_length)) * step / goodput
 
 
@@ -130,10 +192,14 @@ def chosen_size(question: Question, table: SizeTable) -> int | None:
     if question.plan.tokens is None:
         value = table.gpu_counts
     elif target.deadline_seconds is not None:
-        value = money
+        # sizes that cost the same within what divisibility moves: the smallest of them
+        within = money <= (1 + EQUAL_COST_FRACTION) * np.min(money[allowed])
+        value = np.where(within, table.gpu_counts, np.inf)
     else:
         value = money * table.training_seconds
-    return int(np.argmin(np.where(allowed, value, np.inf)))
+    value = np.where(allowed, value, np.inf)
+    # sizes differ by what happens to divide; the smallest that is about as good is the one to take
+    return int(np.flatnonzero(value <= VALUE_TOLERANCE * np.min(value))[0])
 
 
 def candidate(question: Question, table: SizeTable, index: int, labels: tuple[str, ...] = ()) -> Candidate:

@@ -57,6 +57,11 @@ class ConfigReader:
         self._config = config
         self._prefix = prefix
 
+    def with_defaults(self, **defaults: object) -> ConfigReader:
+        """The same values, with these where a name is absent: what the library's configuration class would fill in."""
+        present = {name: value for name, value in self._config.items() if value is not None}
+        return ConfigReader({**defaults, **present}, self._prefix)
+
     def _first(self, names: tuple[str, ...]) -> tuple[str, object]:
         for name in names:
             if self._config.get(name) is not None:

@@ -127,6 +127,34 @@ def deepseek(c: ConfigReader) -> ModelSpec:
     )
 
 
+def glm4_moe(c: ConfigReader) -> ModelSpec:
+    """GLM-4.5: DeepSeek's experts and correction biases under grouped queries; no bias on the attention output."""
+    model = replace(deepseek(c), has_output_bias=False, has_qk_norm=c.flag("use_qk_norm", default=False))
+    moe_layers = max(model.layer_count - model.dense_layer_count, 0) // model.moe_layer_interval
+    return replace(model, other_parameter_count=moe_layers * model.expert_count)
+
+
+def phimoe(c: ConfigReader) -> ModelSpec:
+    """Phi-3.5-MoE: LayerNorms with bias, and a bias on the head."""
+    model = replace(mixtral(c), norm_weight_vectors=2)
+    return replace(model, other_parameter_count=model.vocab_size if c.flag("lm_head_bias", default=False) else 0)
+
+
+def dbrx(c: ConfigReader) -> ModelSpec:
+    """DBRX: attention and expert sizes in objects of their own; LayerNorms without bias."""
+    attention = ConfigReader(c.mapping("attn_config") or {}, prefix="attn_config.")
+    experts = ConfigReader(c.mapping("ffn_config") or {}, prefix="ffn_config.")
+    width = experts.whole("ffn_hidden_size")
+    model = gated_rms(c.with_defaults(intermediate_size=width))
+    return replace(
+        model,
+        kv_head_count=attention.whole("kv_n_heads", default=model.head_count),
+        expert_count=experts.whole("moe_num_experts"),
+        experts_per_token=experts.whole("moe_top_k"),
+        expert_ffn_size=width,
+    )
+
+
 def gemma(c: ConfigReader) -> ModelSpec:
     return gated_rms(c, tied=True)
 
@@ -136,6 +164,8 @@ def gemma2(c: ConfigReader) -> ModelSpec:
 
 
 def gemma3(c: ConfigReader) -> ModelSpec:
+    """Gemma 3: the published files leave out what equals the library's defaults."""
+    c = c.with_defaults(vocab_size=262208, num_attention_heads=8, num_key_value_heads=4, head_dim=256)
     period = c.whole("sliding_window_pattern", "_sliding_window_pattern", default=6)
     model = replace(gated_rms(c, tied=True), norms_per_layer=4, has_qk_norm=True)
     return windowed(model, c, max(period - 1, 1), 1)
@@ -251,9 +281,11 @@ READERS: dict[str, Reader] = {
     "bloom": bloom,
     "chatglm": chatglm,
     "cohere": cohere,
+    "dbrx": dbrx,
     "deepseek": deepseek,
     "deepseek_v2": deepseek,
     "deepseek_v3": deepseek,
+    "ernie4_5": gated_rms,
     "falcon": falcon,
     "gemma": gemma,
     "gemma2": gemma2,
@@ -261,6 +293,7 @@ READERS: dict[str, Reader] = {
     "gemma3_text": gemma3,
     "glm": glm,
     "glm4": glm4,
+    "glm4_moe": glm4_moe,
     "gpt2": gpt2,
     "gpt_bigcode": gpt_bigcode,
     "gpt_neo": gpt_neo,
@@ -284,6 +317,7 @@ READERS: dict[str, Reader] = {
     "opt": opt,
     "phi": phi,
     "phi3": phi3,
+    "phimoe": phimoe,
     "qwen": qwen1,
     "qwen2": qwen2,
     "qwen2_moe": qwen2_moe,
@@ -291,6 +325,7 @@ READERS: dict[str, Reader] = {
     "qwen3_moe": qwen3_moe,
     "RefinedWeb": falcon,
     "RefinedWebModel": falcon,
+    "seed_oss": glm,
     "smollm3": gated_rms,
     "stablelm": stablelm,
     "starcoder2": starcoder2,

@@ -312,3 +312,47 @@ BY_PRESET = [
     ),
     ("vit-l-16", VIT_L16),
 ]
+
+
+# Families without a preset in the catalogue: (name, config, published parameters, source of the count).
+GLM_45 = {
+    **llama(5120, 12288, 92, 96, 8, 151552),
+    "model_type": "glm4_moe",
+    "head_dim": 128,
+    "attention_bias": True,
+    "use_qk_norm": True,
+    "n_routed_experts": 160,
+    "n_shared_experts": 1,
+    "num_experts_per_tok": 8,
+    "moe_intermediate_size": 1536,
+    "first_k_dense_replace": 3,
+}
+PHI_35_MOE = {
+    **llama(4096, 6400, 32, 32, 8, 32064),
+    "model_type": "phimoe",
+    "attention_bias": True,
+    "lm_head_bias": True,
+    "num_local_experts": 16,
+    "num_experts_per_tok": 2,
+}
+DBRX = {
+    "model_type": "dbrx",
+    "d_model": 6144,
+    "n_heads": 48,
+    "n_layers": 40,
+    "vocab_size": 100352,
+    "max_seq_len": 32768,
+    "attn_config": {"kv_n_heads": 8, "clip_qkv": 8},
+    "ffn_config": {"ffn_hidden_size": 10752, "moe_num_experts": 16, "moe_top_k": 4},
+}
+# as google/gemma-3-4b-it has it: heads, head size and vocabulary are left to the library's defaults
+GEMMA3_4B = {
+    "model_type": "gemma3",
+    "text_config": {
+        "model_type": "gemma3_text",
+        "hidden_size": 2560,
+        "intermediate_size": 10240,
+        "num_hidden_layers": 34,
+        "sliding_window": 1024,
+    },
+}

@@ -18,12 +18,16 @@ from advisor.engine.parameters import active_parameter_count, parameter_count
 from advisor.engine.specs import ModelKind
 from tests.engine.published_configs import (
     BY_PRESET,
+    DBRX,
     DEEPSEEK_V2,
     DEEPSEEK_V3,
+    GEMMA3_4B,
     GEMMA3_27B,
+    GLM_45,
     GPT_OSS,
     MPT_7B,
     MPT_7B_COUNT,
+    PHI_35_MOE,
     VIT_L16,
     llama,
 )
@@ -45,6 +49,29 @@ def test_published_parameter_count(preset, config):
 
 def test_mpt_without_biases():
     assert parameter_count(model_from_config(MPT_7B)) == pytest.approx(MPT_7B_COUNT, rel=0.005)
+
+
+@pytest.mark.parametrize(
+    ("config", "published"),
+    [
+        (PHI_35_MOE, 41_873_153_344),  # size of the published checkpoint of Phi-3.5-MoE-instruct
+        (DBRX, 131_596_523_520),  # size of the published checkpoint of dbrx-base
+    ],
+)
+def test_families_without_a_preset(config, published):
+    assert parameter_count(model_from_config(config)) == pytest.approx(published, rel=0.005)
+
+
+def test_rounded_model_card_of_glm_4_5():
+    # the card prints 355B total and 32B active; rounded, and unclear about the extra prediction layer: 1 % and 6 %
+    model = model_from_config(GLM_45)
+    assert parameter_count(model) == pytest.approx(355e9, rel=0.01)
+    assert active_parameter_count(model) == pytest.approx(32e9, rel=0.06)
+
+
+def test_defaults_of_the_library_fill_what_the_file_leaves_out():
+    published = int(published_counts()["gemma-3-4b"]["published_parameter_count"])
+    assert parameter_count(model_from_config(GEMMA3_4B)) == pytest.approx(published, rel=0.005)
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,11 @@ LOGITS_BYTES_FUSED = 2.0
 LOGITS_BYTES_PLAIN = 10.0
 LOSS_CHUNK_COUNT = 8.0
 PREFETCHED_UNITS = 2.0  # FSDP and ZeRO-3 gather the next unit while computing the current one
+# norms written in plain PyTorch save the fp32 input and the fp32 normed value of both norms of a layer: 2 x 2 x 4
+EAGER_RMS_NORM_BYTES = 16.0
+# measured: 4-bit layers of bitsandbytes keep 12 (adapters on q and v) to 22 bytes per token and hidden unit more than
+# 16-bit ones (LitGPT resource tables and configuration hub, paired LoRA and QLoRA rows)
+QUANTIZED_LAYER_BYTES = 14.0
 EAGER_SCORE_BYTES = 5.0  # softmax output 2, dropout mask 1, dropout output 2 per score [1]
 
 
@@ -85,10 +90,21 @@ def activation_bytes_per_token(
         core = EAGER_SCORE_BYTES * work.head_count * work.sequence_length / cand.context_parallel
     else:
         core = np.full_like(t, float(BYTES_FP32 * work.head_count))
-    core = np.where(cand.recomputation == RECOMPUTATION_CODES[Recomputation.SELECTIVE], 0.0, core)
+    is_selective = cand.recomputation == RECOMPUTATION_CODES[Recomputation.SELECTIVE]
+    core = np.where(is_selective, 0.0, core)
     outer = unit * 4 * h + (2 * h if work.has_dropout else 0.0)
+    if plan.recipe is not Recipe.MEGATRON and work.has_rms_norm:
+        outer = outer + EAGER_RMS_NORM_BYTES * h
+    if work.is_quantized and plan.recipe is not Recipe.MEGATRON:
+        outer = outer + QUANTIZED_LAYER_BYTES * h
+    outer = outer + BYTES_16BIT * work.adapted_input_width
     attention = unit * (work.query_width + 2 * work.kv_width + work.value_width) + core
     dense = outer / norm_split + (attention + unit * work.ffn_inner_copies * work.ffn_size) / t
+    if plan.recipe is not Recipe.MEGATRON and not work.is_eager:
+        # per-operation checkpoints of PyTorch keep every other matrix product: input, q, v, attention and FFN outputs,
+        # one of gate and up
+        kept = unit * ((3 * h + work.query_width + work.kv_width) / norm_split + work.ffn_size / t)
+        dense = np.where(is_selective, np.minimum(kept, dense), dense)
     recomputed = unit * h / norm_split
     if not work.expert_count:
         return dense, dense, recomputed

@@ -194,6 +194,7 @@ class LoraSpec:
     # which projections of a layer carry adapters: q k v o gate up down (plain FFN: up down)
     targets: tuple[str, ...] = ("q", "k", "v", "o", "gate", "up", "down")
     trains_embeddings_and_head: bool = False
+    has_dropout: bool = True  # 0.05 in the usual recipes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -55,6 +55,8 @@ class Workload:
     is_eager: bool
     is_quantized: bool
     has_dropout: bool
+    has_rms_norm: bool
+    adapted_input_width: int  # widths of the inputs that adapters with dropout keep a dropped copy of, summed
     model_flops_per_token: float
 
 
@@ -105,8 +107,19 @@ def workload(model: ModelSpec, plan: TrainingPlan) -> Workload:
         is_eager=plan.attention is AttentionKernel.EAGER,
         is_quantized=plan.method is Method.QLORA,
         has_dropout=plan.dropout,
+        has_rms_norm=model.norm_weight_vectors == 1,
+        adapted_input_width=adapted_input_width(model, plan),
         model_flops_per_token=flops.model_flops_per_token(model, plan),
     )
+
+
+def adapted_input_width(model: ModelSpec, plan: TrainingPlan) -> int:
+    """Summed input widths of one layer's adapted matrices; each keeps a dropped copy of its input (LoRA dropout)."""
+    if plan.lora is None or plan.method not in FROZEN or not plan.lora.has_dropout:
+        return 0
+    widths = {"o": model.head_count * (model.v_head_size or model.head_size), "down": model.ffn_size}
+    names = ("q", "k", "v", "o", "gate", "up", "down") if model.gated_ffn else ("q", "k", "v", "o", "up", "down")
+    return sum(widths.get(name, model.hidden_size) for name in names if name in plan.lora.targets)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

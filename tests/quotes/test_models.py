@@ -1,0 +1,147 @@
+"""Constraints hold in the database, and nothing issued can be changed by any way through the models."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+
+import pytest
+from django.db import IntegrityError, transaction
+
+from quotes.models import AuditEntry, FrozenError, QuoteDocument, QuoteLine, QuoteRevision, end_of_day
+from quotes.services import quote_issue
+from tests.quotes.drafts import make_draft
+
+D = Decimal
+
+
+def _bytes(snapshot):
+    return f"%PDF {snapshot['number']}".encode()
+
+
+@pytest.fixture
+def draft(as_alice):
+    return make_draft(as_alice)
+
+
+@pytest.fixture
+def issued(as_alice, draft):
+    return quote_issue(actor=as_alice, revision=draft, render=_bytes)
+
+
+class TestConstraints:
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"state": "issued"},  # without number, snapshot and hashes
+            {"state": "unheard_of"},
+            {"basis": "gift"},
+            {"currency": "XXX"},
+            {"discount_fraction": D("1.01")},
+            {"valid_through": date(2020, 1, 1)},
+            {"number": "Q-1"},  # a draft has none
+        ],
+        ids=lambda changes: next(iter(changes)),
+    )
+    def test_a_revision_that_makes_no_sense_is_refused(self, draft, changes):
+        with pytest.raises(IntegrityError), transaction.atomic():
+            _raw(draft, changes)
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"quantity": D(0)},
+            {"quantity": D(1_000_001)},
+            {"unit_price": D("-0.01")},
+            {"unit_price": D(1_000_000_001)},
+            {"discount_fraction": D("-0.1")},
+            {"tax_rate": D("1.5")},
+            {"is_included": True},  # with a price of its own
+            {"period_count": 0},
+        ],
+        ids=lambda changes: next(iter(changes)),
+    )
+    def test_a_line_that_makes_no_sense_is_refused(self, draft, changes):
+        with pytest.raises(IntegrityError), transaction.atomic():
+            draft.lines.update(**changes)
+
+    def test_two_drafts_without_number_live_side_by_side(self, as_alice, draft):
+        assert make_draft(as_alice).number is None
+        assert draft.number is None
+
+    def test_one_open_draft_per_quote(self, draft):
+        copy = QuoteRevision.objects.get(pk=draft.pk)
+        copy.pk, copy.revision_index = None, 2
+        copy._state.adding = True
+        with pytest.raises(IntegrityError), transaction.atomic():
+            copy.save()
+
+
+def _raw(revision, changes):
+    """Past every guard of ours: what the database itself says."""
+    from django.db.models.query import QuerySet
+
+    QuerySet(QuoteRevision).filter(pk=revision.pk).update(**changes)
+
+
+class TestFrozen:
+    def test_save_of_content_is_refused(self, issued):
+        issued.customer_name = "Someone else"
+        with pytest.raises(FrozenError, match="revise it"):
+            issued.save()
+        with pytest.raises(FrozenError):
+            issued.save(update_fields=["customer_name"])
+
+    def test_a_stale_copy_cannot_save_over_it(self, as_alice, draft):
+        stale = QuoteRevision.objects.get(pk=draft.pk)
+        quote_issue(actor=as_alice, revision=draft, render=_bytes)
+        with pytest.raises(FrozenError):
+            stale.save()
+
+    @pytest.mark.parametrize("field", ["total_gross", "snapshot", "number", "discount_fraction", "pdf_sha256"])
+    def test_bulk_update_is_refused(self, issued, field):
+        with pytest.raises(FrozenError):
+            QuoteRevision.objects.filter(pk=issued.pk).update(**{field: getattr(issued, field)})
+        with pytest.raises(FrozenError):
+            QuoteRevision.objects.bulk_update([issued], [field])
+
+    def test_deletion_is_refused(self, issued):
+        for delete in (issued.delete, QuoteRevision.objects.all().delete, issued.lines.all().delete):
+            with pytest.raises(FrozenError):
+                delete()
+
+    def test_lines_are_refused(self, issued):
+        line = issued.lines.get()
+        line.unit_price = D(1)
+        for act in (
+            line.save,
+            line.delete,
+            lambda: QuoteLine.objects.filter(pk=line.pk).update(unit_price=D(1)),
+            lambda: QuoteLine.objects.bulk_update([line], ["unit_price"]),
+            lambda: QuoteLine.objects.bulk_create([QuoteLine(revision=issued, position=9)]),
+        ):
+            with pytest.raises(FrozenError), transaction.atomic():
+                act()
+        assert issued.lines.get().unit_price == D("1000.00")
+
+    def test_documents_and_log_are_append_only(self, issued):
+        for row in (issued.document, AuditEntry.objects.filter(revision=issued).last()):
+            with pytest.raises(FrozenError):
+                row.save()
+            with pytest.raises(FrozenError):
+                row.delete()
+        for rows in (QuoteDocument.objects.all(), AuditEntry.objects.all()):
+            with pytest.raises(FrozenError):
+                rows.update(created_at=None)
+            with pytest.raises(FrozenError):
+                rows.delete()
+
+    def test_the_internal_note_may_still_change(self, issued):
+        issued.internal_note = "called"
+        issued.save(update_fields=["internal_note"])
+        assert QuoteRevision.objects.get(pk=issued.pk).internal_note == "called"
+
+
+def test_the_day_ends_at_the_sellers_place():
+    # Shanghai is UTC+8 all year: midnight after 31 December is 16:00 UTC of that day.
+    assert end_of_day(date(2026, 12, 31), "Asia/Shanghai").isoformat() == "2026-12-31T16:00:00+00:00"

@@ -6,7 +6,7 @@ import json
 from argparse import ArgumentParser
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
@@ -57,7 +57,7 @@ def gibibytes(value: float | None) -> str:
 class Command(BaseCommand):
     """validate_memory [CSV] [--json]"""
 
-    requires_system_checks: ClassVar[list[str]] = []  # reads files alone: no database, no routes
+    requires_system_checks = []  # reads files alone: no database, no routes
     help = "Predict each published memory outcome and print the error."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

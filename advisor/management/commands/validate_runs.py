@@ -6,7 +6,7 @@ import json
 from argparse import ArgumentParser
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
@@ -63,7 +63,7 @@ def percent(value: object) -> str:
 class Command(BaseCommand):
     """validate_runs [CSV] [--json] [--cross-validate]"""
 
-    requires_system_checks: ClassVar[list[str]] = []  # reads files alone: no database, no routes
+    requires_system_checks = []  # reads files alone: no database, no routes
     help = "Predict each published training run and print the error."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

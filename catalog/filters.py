@@ -38,8 +38,10 @@ class AtLeast(filters.NumberFilter):  # type: ignore[misc]  # the package has no
     """Published, and not below the number given."""
 
     def __init__(self, field_name: str) -> None:
-        bounds = [MinValueValidator(Decimal(0)), MaxValueValidator(Decimal(LARGEST_NUMBER))]
-        super().__init__(field_name=field_name, lookup_expr="gte", validators=bounds)
+        super().__init__(field_name=field_name, lookup_expr="gte", validators=[MinValueValidator(Decimal(0))])
+
+    def get_max_validator(self) -> MaxValueValidator:
+        return MaxValueValidator(Decimal(LARGEST_NUMBER))
 
 
 class NullsLastOrdering(filters.OrderingFilter):  # type: ignore[misc]  # the package has no types

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.db.models import Model
 
 from catalog import models
 from catalog.management.commands.load_catalog import DEFAULT_FOLDER
@@ -44,7 +45,14 @@ def load(folder: Path = DEFAULT_FOLDER, *options: str) -> str:
 
 def everything() -> dict[str, list[tuple[object, ...]]]:
     """All rows of the catalogue, ids too: an unchanged row keeps its id."""
-    tables = [*PART_MODELS, CloudPrice, PriceBook, Price, CatalogRevision, Server.supported_gpus.through]
+    tables: list[type[Model]] = [
+        *PART_MODELS,
+        CloudPrice,
+        PriceBook,
+        Price,
+        CatalogRevision,
+        Server.supported_gpus.through,
+    ]
     return {table.__name__: list(table._default_manager.order_by("pk").values_list()) for table in tables}
 
 
@@ -195,13 +203,13 @@ def test_a_killed_load_leaves_all_or_nothing(tmp_path: Path) -> None:
             return [connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables]  # noqa: S608
 
     subprocess.run([*manage, "migrate", "-v0"], env=surroundings(empty), check=True, timeout=120)
-    whole = shutil.copy(empty, tmp_path / "whole.sqlite3")
+    whole = Path(shutil.copy(empty, tmp_path / "whole.sqlite3"))
     start = time.monotonic()
     subprocess.run([*manage, "load_catalog"], env=surroundings(whole), check=True, capture_output=True, timeout=120)
     duration = time.monotonic() - start
     outcomes = []
     for step in range(6):
-        database = shutil.copy(empty, tmp_path / f"killed-{step}.sqlite3")
+        database = Path(shutil.copy(empty, tmp_path / f"killed-{step}.sqlite3"))
         process = subprocess.Popen([*manage, "load_catalog"], env=surroundings(database), stdout=subprocess.DEVNULL)
         time.sleep(duration * (0.5 + 0.08 * step))
         process.send_signal(signal.SIGKILL)

@@ -257,7 +257,8 @@ def test_each_provider_counts_once() -> None:
 def test_own_currency_comes_before_a_better_class_of_provider() -> None:
     price = found(seen(currency="CNY", provider_class="china", amount=Decimal(7)), seen(amount=Decimal(9)))
     assert price is not None
-    assert (price.found, price.is_converted) == (9, False)
+    assert price.found == 9
+    assert not price.is_converted
 
 
 def test_only_rows_within_31_days_of_the_newest_count() -> None:

@@ -18,7 +18,7 @@ from catalog.cells import CellError
 from catalog.management.commands.load_catalog import DEFAULT_FOLDER
 from catalog.records import CatalogFileError, CatalogRecords, Fault, Record, read_catalog
 
-Edit = Callable[[list[dict[str, str]]], None]
+Edit = Callable[[list[dict[str, str]]], object]
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from advisor.forms import RawField, ScenarioForm
 from advisor.hardware import load_parts, selectable_gpus
+from advisor.inputs import BY_QUERY
 from catalog.models import ModelArchitecture
 
 # names of the address that belong to the page and not to the case
@@ -37,10 +38,25 @@ def page_form(data: QueryDict | None) -> ScenarioForm:
     """The form over a query string (None: untouched, with its defaults), with the catalogue's presets and GPUs."""
     gpus = [(gpu.sku, gpu.name) for gpu in selectable_gpus(load_parts())]
     presets = ModelArchitecture.objects.active().order_by("family", "name").values_list("sku", "name")
-    form = ScenarioForm(data, presets=list(presets), gpus=gpus, ignored=PAGE_NAMES, use_required_attribute=False)
+    form = ScenarioForm(
+        _without_defaults(data), presets=list(presets), gpus=gpus, ignored=PAGE_NAMES, use_required_attribute=False
+    )
     # a list box hides its choices and asks for a modifier key; boxes say what they are
     form.fields["gpu"].widget = forms.CheckboxSelectMultiple(choices=gpus)
     return form
+
+
+def _without_defaults(data: QueryDict | None) -> QueryDict | None:
+    """The entries that say something: a form sends every default it shows, also of settings that do not apply."""
+    if data is None:
+        return None
+    said = data.copy()
+    for name, texts in data.lists():
+        if name in BY_QUERY and BY_QUERY[name][1].default is not None:
+            default = str(BY_QUERY[name][1].default)
+            if all(text.strip() in {"", default} for text in texts):
+                del said[name]
+    return said
 
 
 def expert_groups(form: ScenarioForm) -> list[FieldGroup]:

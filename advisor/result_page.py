@@ -13,12 +13,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
 
 from advisor import charts, figures
+from advisor.inputs import CheckedRecommendation
 from advisor.price_table import missing_prices, price_rows
 
 # one-click example of the empty page: the job of the answer sentence in the method notes
 EXAMPLE_QUERY = "deadline_days=30&parameters=7e10&tokens=1.4e12&v=1"
-# the losses that vendors of bare metal name; claims, offered to compare with and never a default
-CLAIMED_LOSSES = (0.1, 0.2, 0.3)
+SAME_LOSS = 1e-9
 OWNERSHIP_TABLE_ROWS = 13
 
 
@@ -31,15 +31,17 @@ class Charts:
 
 
 def result_context(
-    answer: Mapping[str, Any], *, query: str, origin: str, deadline_seconds: float | None
+    answer: Mapping[str, Any], *, checked: CheckedRecommendation, query: str, origin: str
 ) -> dict[str, Any]:
     """Context of `advisor/result/*`: `query` is the canonical query string, `origin` the site's scheme and host."""
+    deadline_seconds = checked.deadline_seconds
     best = answer["recommended"]
     shown = [best, *answer["alternatives"]] if best else list(answer["alternatives"])
     reasons = {rejection["gpu"]: rejection["message"] for rejection in answer["rejected"]}
     context: dict[str, Any] = {
         "answer": answer,
         "deadline_seconds": deadline_seconds,
+        "asked_parameter_count": checked.model.parameters or answer["model"]["parameter_count"],
         "canonical_url": f"{origin}{reverse('advisor:sizing')}?{query}",
         "api_url": _api_url(origin, query),
         "quote_links": _quote_links(query) if best else [],
@@ -47,7 +49,9 @@ def result_context(
         "notes": [problem for problem in answer["problems"] if problem["severity"] == "note"],
         "announcement": _announcement(answer),
         "headline_title": _title(best),
-        "configurations": [(row, "" if row is best else reasons.get(row["gpu"], "")) for row in shown],
+        "configurations": [
+            (row, "" if row is best else _without_name(reasons.get(row["gpu"], ""), row)) for row in shown
+        ],
         "other_rejections": [
             rejection for rejection in answer["rejected"] if rejection["gpu"] not in {row["gpu"] for row in shown}
         ],
@@ -75,6 +79,11 @@ def result_context(
         "has_serious_checks": any(check["severity"] in {"blocks", "check"} for check in best["checks"]),
         "ownership_rows": _ownership_rows(rent_or_buy) if rent_or_buy else [],
     }
+
+
+def _without_name(reason: str, row: Mapping[str, Any]) -> str:
+    """The reason without the GPU's name, which stands at the head of its row."""
+    return reason.removeprefix(row["gpu_name"]).lstrip(":： ")
 
 
 def _title(best: Mapping[str, Any] | None) -> str:
@@ -136,24 +145,19 @@ def _price_books(best: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _loss_presets(query: str, comparison: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Links to the same case at each loss; the answer's own presets, else the claims of the vendors."""
-    presets = comparison.get("presets") or [
-        {"throughput_loss": loss, "origin": "vendor_claim", "label": ""} for loss in CLAIMED_LOSSES
-    ]
+    """The answer's own presets, each with a link to the same case at that loss."""
     rest = [pair for pair in parse_qsl(query) if pair[0] != "throughput_loss"]
     current = comparison.get("throughput_loss")
     rows = []
-    for preset in presets:
-        loss = preset.get("throughput_loss")
-        if loss is None:
-            continue
+    for preset in comparison["presets"]:
+        loss = preset["throughput_loss"]
+        link = urlencode([*rest, ("throughput_loss", f"{loss:g}")])
         rows.append(
-            {
-                "label": preset.get("label") or figures.format_percent(loss),
-                "origin": preset.get("origin", ""),
-                "url": f"{reverse('advisor:sizing')}?{urlencode([*rest, ('throughput_loss', f'{loss:g}')])}",
-                "is_current": current is not None and abs(current - loss) < 1e-9,
-            }
+            dict(
+                preset,
+                url=f"{reverse('advisor:sizing')}?{link}",
+                is_current=current is not None and abs(current - loss) < SAME_LOSS,
+            )
         )
     return rows
 

@@ -44,9 +44,7 @@ def sizing(request: HttpRequest) -> HttpResponse:
             form.add_faults(error)
         else:
             origin = f"{request.scheme}://{request.get_host()}"
-            context |= result_context(
-                answer, query=form.query, origin=origin, deadline_seconds=form.checked.deadline_seconds
-            )
+            context |= result_context(answer, checked=form.checked, query=form.query, origin=origin)
     context["form_groups"] = expert_groups(form)
     is_refused = form.is_bound and bool(form.errors)
     htmx = request.htmx  # type: ignore[attr-defined]

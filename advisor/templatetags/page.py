@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any, TypedDict
 
 from django import template
@@ -254,6 +255,12 @@ def signed_percent(fraction: float | None) -> str:
         return figures.UNKNOWN
     sign = "+" if fraction > 0 else "−" if fraction < 0 else ""
     return f"{sign}{figures.format_percent(abs(fraction))}"
+
+
+@register.filter
+def tax_rate(text: str) -> str:
+    """`13%` of the decimal text `0.13`."""
+    return f"{(Decimal(text) * 100).normalize():f}%"
 
 
 @register.filter

@@ -172,6 +172,26 @@ def test_unpriced_lines_are_named_and_never_zero(client: Client, catalog: None) 
     assert "CNY\N{NO-BREAK SPACE}0.00" not in page.text
 
 
+def test_a_whole_form_as_a_browser_sends_it_is_the_short_case(client: Client, catalog: None) -> None:
+    page = Page(get(client))
+    sent: dict[str, str] = {}
+    options: dict[str, str] = {}
+    select = ""
+    for tag, attributes in page.tags:
+        if tag == "select":
+            select = attributes["name"]
+        elif tag == "option" and (select not in options or "selected" in attributes):
+            options[select] = attributes["value"]
+        elif tag == "input" and attributes.get("type") in {"text", "hidden"} and "name" in attributes:
+            sent[attributes["name"]] = attributes.get("value", "")
+    sent.pop("next")  # of the theme switch
+    assert sent["lora_rank"] == "16", "a default that does not apply to this job is sent with it"
+    whole = sent | options | {name: value for name, value in case().items() if name != "v"}
+    response = client.get("/", whole, headers={"HX-Request": "true"})
+    assert response.status_code == 200
+    assert response["HX-Push-Url"] == client.get("/", case(), headers={"HX-Request": "true"})["HX-Push-Url"]
+
+
 @pytest.mark.parametrize(
     ("field", "text", "kept"),
     [("parameters", "8x7B", "8x7B"), ("tokens", "1,4T", "1,4T"), ("deadline_days", "soon", "soon")],

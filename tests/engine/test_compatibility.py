@@ -94,6 +94,16 @@ def test_network_and_site_are_checked_when_chosen():
     assert {"fabric_three_tiers", "cable_rate_mismatch", "rack_power_exceeded"} <= codes
 
 
+def test_a_wanted_direct_link_is_checked():
+    build = Build(
+        server=SERVERS["supermicro-as-4125gs-tnrt"],
+        gpu=GPUS["nvidia-rtx6000-ada-48gb"],
+        gpu_count=8,
+        wanted_link="NVLink",
+    )
+    assert "gpu_link_missing" in {check.code for check in build_checks(build, CANDIDATES)}
+
+
 def test_blocking_checks_come_first():
     build = Build(server=SERVERS["nvidia-dgx-h100"], gpu=GPUS["nvidia-l40s-48gb"], gpu_count=16, cuda="11.7")
     severities = [check.severity for check in build_checks(build, CANDIDATES)]

@@ -86,6 +86,9 @@ class TestBandwidth:
         # 16 x 38.4 = 614 GB/s against 8 x 63 = 504
         assert rules.memory_bandwidth(DDR5, 16, XEON, 2, H100, 8) is None
 
+    def test_a_module_without_a_published_rate_says_nothing(self):
+        assert rules.memory_bandwidth(replace(DDR5, bytes_per_second=None), 4, XEON, 2, H100, 8) is None
+
     def test_four_modules_do_not(self):
         check = rules.memory_bandwidth(DDR5, 4, XEON, 2, H100, 8)
         assert check.figures["memory_bytes_per_second"] == pytest.approx(153.6e9)

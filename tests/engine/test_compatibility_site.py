@@ -47,6 +47,11 @@ class TestRacks:
         assert rules.rack_power(DGX_H100, 4, RACK_42) is None
         assert rules.rack_power(DGX_B200, 4, RACK_42).figures["server_count_that_fits"] == 2
 
+    def test_unknown_power_and_cooling_say_nothing(self):
+        unknown = replace(DGX_H100, max_watts=None, cooling=None)
+        assert rules.rack_power(unknown, 4, RACK_8) is None
+        assert rules.cooling(unknown, RACK_8) is None
+
     def test_space(self):
         assert rules.rack_space(DGX_H100, 6, RACK_22).figures["server_count_that_fits"] == 5
         assert rules.rack_space(DGX_H100, 5, RACK_22) is None

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from advisor.engine import compatibility_software as rules
@@ -26,6 +28,9 @@ class TestCuda:
 
     def test_blackwell_needs_12_8(self):
         assert rules.cuda_minimum(GPUS["nvidia-b200-sxm-180gb"], "12.4").nearest == "12.8"
+
+    def test_a_gpu_without_cuda_has_no_minimum(self):
+        assert rules.cuda_minimum(replace(H100, min_cuda=None), "1.0") is None
 
     def test_versions_compare_by_number(self):
         assert rules.version_key("12.10") > rules.version_key("12.8")

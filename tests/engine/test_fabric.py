@@ -115,6 +115,11 @@ class TestThreeTiers:
         assert plan.tier_count == 3
         assert plan.core_count > 0
 
+    def test_more_rails_than_a_spine_has_ports_is_refused(self):
+        # 8 leaves of a group need 8 of the 4 down ports of an 8-port spine
+        with pytest.raises(ValueError, match="do not fit the 4 down ports"):
+            _plan(40, ports_per_server=8, radix=8)
+
     def test_full_three_tiers_by_hand(self):
         # k = 8, 2 ports a server: group = 4 servers, 2 leaves; pod = 4 leaves; k^3/4 = 128 ports = 64 servers
         # leaves 128/4 = 32, spines 32, cores (k/2)^2 = 16

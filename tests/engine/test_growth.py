@@ -53,6 +53,10 @@ class TestFreeServers:
         assert free_server_count(_request(5)) == 3
         assert free_server_count(_request(8)) == 0
 
+    def test_the_largest_fabric_has_none(self):
+        # k = 8 with 2 ports a server: 64 servers fill three tiers
+        assert free_server_count(_request(64, ports_per_server=2, radix=8)) == 0
+
     def test_full_group_has_none(self):
         assert free_server_count(_request(32)) == 0
 

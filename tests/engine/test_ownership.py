@@ -125,6 +125,11 @@ class TestRunningCost:
         owned = _owned(residual_fraction=0.1)
         assert book_value(owned, [0, 30, 60, 90]).tolist() == pytest.approx([1200, 660, 120, 120])
 
+    @pytest.mark.parametrize("changes", [{"depreciation_months": 0}, {"residual_fraction": 1.5}])
+    def test_depreciation_nonsense_is_refused(self, changes):
+        with pytest.raises(ValueError, match="Depreciation"):
+            book_value(_owned(**changes), 1)
+
     def test_useful_hours(self):
         assert useful_gpu_hours(8, 12, 0.7, 0.95) == pytest.approx(8 * 8760 * 0.7 * 0.95)
 
@@ -137,6 +142,10 @@ class TestPresentValue:
 
     def test_no_cost_of_capital_is_the_sum(self):
         assert present_value([10.0, 20.0, -5.0], 0.0) == pytest.approx(25.0)
+
+    def test_a_rate_of_minus_one_is_refused(self):
+        with pytest.raises(ValueError, match="above -1"):
+            present_value([1.0], -1.0)
 
     def test_deposit_costs_its_interest_only(self):
         plain = _compare(month_count=12)

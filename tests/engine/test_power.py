@@ -47,6 +47,12 @@ class TestServerPower:
         with pytest.raises(ValueError, match="between 0 and 1"):
             average_watts(1000, load, idle_fraction=idle)
 
+    def test_negative_power_is_refused(self):
+        with pytest.raises(ValueError, match="negative"):
+            average_watts(-1.0, 0.5)
+        with pytest.raises(ValueError, match="negative"):
+            derived_server_watts(1.5, -1.0, 0.0, 0, 0)
+
 
 class TestRacks:
     """Rack classes of the catalogue, whose notes say how many servers they take."""

@@ -180,6 +180,10 @@ class TestPoissonQuantile:
 
 
 class TestPlan:
+    def test_nonsense_is_refused(self):
+        with pytest.raises(ValueError, match="gpus_per_server"):
+            reliability_plan(_inputs(gpus_per_server=0))
+
     def test_one_server_needs_no_spare(self):
         assert reliability_plan(_inputs(gpu_count=8)).spare_server_count == 0
 

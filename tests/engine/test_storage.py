@@ -98,6 +98,14 @@ class TestDataSet:
     def test_token_bytes(self, vocab_size, expected):
         assert token_bytes(vocab_size) == expected
 
+    def test_nonsense_is_refused(self):
+        with pytest.raises(ValueError, match="vocab_size"):
+            token_bytes(0)
+        with pytest.raises(ValueError, match="negative"):
+            dataset_bytes(-1.0, 4)
+        with pytest.raises(ValueError, match="negative"):
+            checkpoint_bytes(_plan(), -1.0)
+
     def test_15_t_tokens_of_4_bytes_are_60_tb(self):
         assert dataset_bytes(15e12, 4) == pytest.approx(60e12)
 

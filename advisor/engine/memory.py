@@ -20,7 +20,7 @@ import numpy as np
 
 from advisor.engine.calibration import Calibration
 from advisor.engine.candidates import Candidates, FloatArray, StageLayers, stage_layers
-from advisor.engine.specs import RECOMPUTATION_CODES, Recipe, Recomputation, TrainingPlan
+from advisor.engine.specs import RECOMPUTATION_CODES, Precision, Recipe, Recomputation, TrainingPlan
 from advisor.engine.units import BYTES_16BIT, BYTES_FP32
 from advisor.engine.workload import StateBytes, Workload, state_bytes, uses_fused_loss
 
@@ -39,6 +39,10 @@ EAGER_RMS_NORM_BYTES = 16.0
 # measured: 4-bit layers of bitsandbytes keep 12 (adapters on q and v) to 22 bytes per token and hidden unit more than
 # 16-bit ones (LitGPT resource tables and configuration hub, paired LoRA and QLoRA rows)
 QUANTIZED_LAYER_BYTES = 14.0
+# DeepSpeed ZeRO: the step casts the local shard of the gradients to fp32; reduce and gather buckets hold 5e8 elements
+# each by default (DeepSpeed documentation, zero_optimization), in 16 bit
+ZERO_BUCKET_ELEMENTS = 5e8
+ZERO_BUCKET_BYTES = 2 * 2 * ZERO_BUCKET_ELEMENTS
 EAGER_SCORE_BYTES = 5.0  # softmax output 2, dropout mask 1, dropout output 2 per score [1]
 
 
@@ -298,6 +302,13 @@ def _buffer_bytes(
             has_moe, work.expert_ffn_count / cand.expert_tensor_parallel + work.shared_ffn_count / t, 0.0
         )
         buffer = buffer + BYTES_16BIT * scratch
+    if plan.recipe is Recipe.DEEPSPEED and not work.is_frozen and plan.offload == "none":
+        shards = dense / rank.shard + experts / rank.expert_shard
+        buckets = ZERO_BUCKET_BYTES * np.minimum(1.0, (dense + experts) / ZERO_BUCKET_ELEMENTS)
+        buffer = buffer + np.where(cand.zero_stage >= 1, BYTES_FP32 * shards + buckets, 0.0)
+        if plan.precision is Precision.BF16 and states.gradient >= BYTES_FP32:
+            kept = np.where(cand.zero_stage >= 2, shards, dense + experts)
+            buffer = buffer + BYTES_16BIT * kept  # its BF16 optimizer accumulates in fp32 beside the 16-bit gradients
     inner = np.where(
         has_moe,
         np.maximum(work.routed_width + work.shared_width, work.ffn_size if work.dense_layer_count else 0),

@@ -289,7 +289,7 @@ RECOMMENDATION_FIELDS = (
     whole_row("fixed_gpu_count", "/hardware/gpu_count", _("Exact number of GPUs"), 1, 131_072, query="gpu_count",
               help=_("To see what a given cluster does. Left out: searched."), example="512",
               routes=_RECOMMENDATION_ONLY),
-    whole_row("max_gpu_count", "/hardware/max_gpu_count", _("Most GPUs"), 1, 131_072, default=4096,
+    whole_row("max_gpu_count", "/hardware/max_gpu_count", _("Most GPUs"), 1, 16_384, default=4096,
               query="max_gpu_count", help=_("Upper end of the search."), routes=_RECOMMENDATION_ONLY, example="4096"),
     InputField(
         name="basis", pointer="/commercial/basis", kind=FieldKind.CHOICE, label=_("Rent or buy"), default="compare",

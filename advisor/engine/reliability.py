@@ -95,7 +95,7 @@ def young_daly_interval_seconds(
     """Training time between two checkpoints that loses least: sqrt(2 delta M) [1]_, at most M.
 
     First order: near the optimum while delta is well under M [2]_. From delta = M/2 on, where the root passes M, it
-    returns M, as [2]_ advises for large delta; `is_young_daly_valid` says on which side a case is.
+    returns M, which [2]_ takes from 2 M on; `is_young_daly_valid` says on which side a case is.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def goodput_fraction(
 
     References
     ----------
-    .. [1] J. T. Daly, Future Gener. Comput. Syst., vol. 22, no. 3, pp. 303-312, 2006. Eq. 13.
+    .. [1] J. T. Daly, Future Gener. Comput. Syst., vol. 22, no. 3, pp. 303-312, 2006: complete solution.
        doi:10.1016/j.future.2004.11.016
     """
     count = np.asarray(gpu_count, dtype=np.float64)
@@ -192,6 +192,8 @@ def goodput_fraction(
             limit: ArrayLike = 1.0
         else:
             tau = np.asarray(interval_seconds, dtype=np.float64)
+            if np.any(~(tau >= 0)):
+                raise ValueError("interval_seconds must not be negative.")
             useful = cluster_rate * tau
             limit = np.where(np.isinf(tau) | (tau + delta == 0), 1.0, tau / (tau + delta))
         # u / (exp(u + delta/M) - 1); where nothing fails, or writing costs nothing, its limit

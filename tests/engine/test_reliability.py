@@ -101,6 +101,14 @@ class TestGoodput:
                 wall += restart
         assert goodput_fraction(1, delta, restart, 1 / mean, tau) == pytest.approx(segments * tau / wall, rel=0.02)
 
+    def test_a_negative_interval_is_refused(self):
+        with pytest.raises(ValueError, match="negative"):
+            goodput_fraction(8, 1.0, 1.0, 1e-9, -1.0)
+
+    def test_an_interval_without_end_finishes_only_without_failures(self):
+        assert goodput_fraction(8, 1.0, 1.0, 0.0, math.inf) == 1.0
+        assert goodput_fraction(8, 1.0, 1.0, 1e-9, math.inf) == 0.0
+
     def test_scalar_equals_array(self):
         counts = np.array([8, 512, 16384, 100_000])
         together = goodput_fraction(counts, 5.0, 600.0, LLAMA3_RATE)

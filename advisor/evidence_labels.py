@@ -177,6 +177,24 @@ def note_cause_of(notes: str) -> str:
     return next((cause for words, cause in NOTE_CAUSES if words in low), "")
 
 
+MEMORY_NOTE_CAUSES = (
+    ("activations go to host", "activation_offload"),
+    ("activation offload", "activation_offload"),
+    ("activation_cpu_offload", "activation_offload"),
+    ("checkpoints moved to cpu", "activation_offload"),
+    ("samples are shorter", "shorter_samples"),
+    ("samples are much shorter", "shorter_samples"),
+    ("short samples", "shorter_samples"),
+    ("kv cache kept", "kv_cache"),
+)
+
+
+def memory_note_cause_of(notes: str) -> str:
+    """A cause of the published memory that only the notes name; empty where they name none."""
+    low = notes.lower()
+    return next((cause for words, cause in MEMORY_NOTE_CAUSES if words in low), "")
+
+
 LORA_ALL = ("q", "k", "v", "o", "gate", "up", "down")
 _LORA_WORDS = {
     "q": ("q",),

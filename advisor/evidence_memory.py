@@ -29,7 +29,14 @@ from advisor.evidence_hardware import (
     number,
     whole,
 )
-from advisor.evidence_labels import attention_of, lora_targets_of, optimizer_of, recipe_of, recomputation_of
+from advisor.evidence_labels import (
+    attention_of,
+    lora_targets_of,
+    memory_note_cause_of,
+    optimizer_of,
+    recipe_of,
+    recomputation_of,
+)
 from advisor.evidence_models import model_of
 
 WEIGHT_BYTES = {"fp32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "int8": 1.0, "nf4": 2.0, "int4": 2.0}
@@ -70,6 +77,7 @@ class MemoryRow:
     outcome_cause: str
     card_bytes: int | None  # visible memory of the card; None: not published
     notes: str
+    note_cause: str  # what the notes name and the columns do not carry
     scenario: Scenario | None
     skipped: str | None
     completed: tuple[str, ...]
@@ -257,9 +265,17 @@ def _plan(row: Mapping[str, str], model: ModelSpec, recipe: Recipe, notes: list[
     if row["optimizer"].lower().startswith(("galore", "qgalore", "apollo", "badam")):
         optimizer = optimizer_of("adamw")[0]
         in_backward = True
+    if row["offload"] == "optimizer" and recipe is Recipe.DEEPSPEED:
+        in_backward = True
+        notes.append("gradients: ZeRO-Offload moves them to the host as they appear (arXiv:2101.06840)")
     attention, note = attention_of(row["attention_impl"], whole(row["year"]) or 0)
     notes.append(note)
     fused = {"y": True, "n": False}.get(row["packed_or_fused_loss"])
+    if "llm-foundry" in row["framework"].lower():
+        fused = True
+        notes.append(
+            "loss: llm-foundry's MPT takes fused_crossentropy unless told otherwise (modeling_mpt.py, loss_fn)"
+        )
     low_notes = row["notes"].lower()
     precision = COMPUTE_PRECISIONS.get(row["precision_compute"])
     if precision is None:
@@ -341,6 +357,7 @@ def memory_from_row(row: Mapping[str, str]) -> MemoryRow:
         outcome_cause=row["outcome_cause"],
         card_bytes=card_bytes,
         notes=row["notes"],
+        note_cause=memory_note_cause_of(row["notes"]),
         scenario=scenario,
         skipped=skipped,
         completed=tuple(note for note in notes if note),

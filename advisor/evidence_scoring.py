@@ -98,6 +98,7 @@ def predict_memory(row: MemoryRow, calibration: Calibration) -> MemoryPrediction
         is_complete=row.is_complete,
         is_at_ceiling=row.is_at_ceiling,
         outcome_cause=row.outcome_cause,
+        note_cause=row.note_cause,
         card_bytes=float(row.card_bytes) if row.card_bytes else None,
         published_peak=row.published_peak_bytes,
         predicted_peak=peak,

@@ -187,6 +187,7 @@ class ScoredMemory:
     is_complete: bool
     is_at_ceiling: bool
     outcome_cause: str
+    note_cause: str
     card_bytes: float | None
     published_peak: float | None
     predicted_peak: float | None
@@ -270,18 +271,23 @@ def summarize_memory(rows: Sequence[ScoredMemory]) -> dict[str, object]:
 
 
 def memory_report(rows: Sequence[ScoredMemory]) -> dict[str, object]:
-    """Headline over complete rows; all rows, and outcomes with a cause of their own, apart."""
+    """Headline over complete rows; all rows, and outcomes with a cause of their own, apart.
+
+    Rows whose notes name a cause that no column carries are listed too, but stay in the headline.
+    """
     return {
         "summary": summarize_memory([row for row in rows if row.is_complete]),
         "summary_all_rows": summarize_memory(rows),
-        "outcome_cause": [_cause(row) for row in rows if row.outcome_cause],
+        "outcome_cause": [_cause(row, row.outcome_cause) for row in rows if row.outcome_cause],
+        "named_in_notes": [_cause(row, row.note_cause) for row in rows if row.note_cause and not row.outcome_cause],
     }
 
 
-def _cause(row: ScoredMemory) -> Mapping[str, object]:
+def _cause(row: ScoredMemory, cause: str) -> Mapping[str, object]:
     return {
         "id": row.id,
-        "cause": row.outcome_cause,
+        "cause": cause,
+        "relative_error": row.error,
         "published_fits": row.published_fits,
         "predicted_fits": row.predicted_fits,
     }

@@ -335,3 +335,14 @@ def test_low_rank_and_block_optimizers_free_gradients(memories):
     for row in rows:
         assert row.scenario.plan.optimizer_in_backward
         assert row.scenario.plan.moment_bytes_per_parameter < 1.3
+
+
+def test_zero_offload_takes_the_gradients_along(memories):
+    row = next(row for row in memories.values() if "ZeRO-Offload" in row.source)
+    assert row.scenario.plan.offload == "optimizer"
+    assert row.scenario.plan.optimizer_in_backward
+
+
+def test_memory_causes_that_only_the_notes_name(memories):
+    unsloth = [row for row in memories.values() if row.framework == "Unsloth"]
+    assert {row.note_cause for row in unsloth} == {"activation_offload"}

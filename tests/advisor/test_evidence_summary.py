@@ -47,6 +47,7 @@ MEMORY = ScoredMemory(
     is_complete=True,
     is_at_ceiling=False,
     outcome_cause="",
+    note_cause="",
     card_bytes=80e9,
     published_peak=50e9,
     predicted_peak=50e9,
@@ -151,6 +152,9 @@ def test_memory_errors_leave_ceilings_and_causes_out():
     assert report["summary"]["by_measure"]["reserved"]["bias"] == pytest.approx(-0.02)
     assert report["summary_all_rows"]["count"] == 3
     assert [entry["id"] for entry in report["outcome_cause"]] == ["d"]
+    noted = memory_report([replace(MEMORY, note_cause="activation_offload")])
+    assert [entry["cause"] for entry in noted["named_in_notes"]] == ["activation_offload"]
+    assert noted["summary"]["count"] == 1
 
 
 def outcome(kind, predicted_fits, **more):

@@ -42,6 +42,7 @@ def row_answer(prediction: MemoryPrediction) -> dict[str, object]:
         "complete": scored.is_complete,
         "at_ceiling": scored.is_at_ceiling,
         "outcome_cause": scored.outcome_cause or None,
+        "note_cause": scored.note_cause or None,
         "allocated_bytes": memory.allocated_bytes if memory else None,
         "reserved_bytes": memory.reserved_bytes if memory else None,
         "total_bytes": memory.total_bytes if memory else None,
@@ -120,7 +121,11 @@ class Command(BaseCommand):
                         f"{percent(part['median_absolute_error']):>9}  "
                         f"p90 {percent(part['p90_absolute_error']):>9}  bias {percent(part['bias']):>9}"
                     )
-        self.stdout.write("")
-        self.stdout.write("Decided by something other than the steady-state need:")
-        for entry in report["outcome_cause"]:
-            self.stdout.write(f"  {entry['id']:<12}{entry['cause']}")
+        for title, name in (
+            ("Decided by something other than the steady-state need (not in the figures above):", "outcome_cause"),
+            ("A cause named in the notes alone (in the figures above):", "named_in_notes"),
+        ):
+            self.stdout.write("")
+            self.stdout.write(title)
+            for entry in report[name]:
+                self.stdout.write(f"  {entry['id']:<12}{percent(entry['relative_error']):>10}  {entry['cause']}")

@@ -40,6 +40,7 @@ CHECKS: dict[str, str | Promise] = {
         "%(second)s takes no further %(first)s: this cluster grows by servers; a new GPU generation needs a new board. "
         "Memory and drives can grow inside."
     ),
+    "growth_inside_full": _("All GPU places of %(second)s are taken; its memory and drives can grow."),
     "growth_inside": _(
         "%(second)s has %(free_gpu_slots)s free places for further %(first)s; memory and drives can grow too."
     ),
@@ -171,7 +172,7 @@ def check_message(check: Check, parts: Parts) -> str:
     for name in _RATES:
         if isinstance(params.get(name), (int, float)):
             params[name] = f"{params[name] / GIGA:g} Gbit/s"
-    text = filled(CHECKS[check.code], params)
+    text = filled(CHECKS[_wording(check)], params)
     if check.nearest:
         template = (
             _now("%(sentence)s Nearest real part: %(nearest)s.")
@@ -180,6 +181,13 @@ def check_message(check: Check, parts: Parts) -> str:
         )
         text = template % {"sentence": text, "nearest": part_name(parts, check.nearest)}
     return text
+
+
+def _wording(check: Check) -> str:
+    """Key of the sentence: a server that could grow but is full says so instead of "0 free places"."""
+    if check.code.startswith("growth_inside") and check.figures.get("free_gpu_slots") == 0:
+        return "growth_inside_full"
+    return check.code
 
 
 def check_answer(check: Check, parts: Parts) -> CheckAnswer:

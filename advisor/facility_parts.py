@@ -10,7 +10,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from advisor.answers import LineAnswer
-from advisor.catalog_language import in_language
+from advisor.catalog_language import in_language, is_chinese
 from advisor.engine.power import (
     DEFAULT_PUE,
     DEFAULT_TRAINING_POWER,
@@ -68,6 +68,27 @@ def management_count(rule: str, server_count: int, *, has_infiniband: bool, has_
     return base + extra
 
 
+def rule_text(rule: str) -> str:
+    """The catalogue's quantity rule in the active language; the rule itself where a clause is not understood."""
+    clauses = []
+    for text in rule.split(";"):
+        found = _CLAUSE.match(_REMARK.sub("", text).strip())
+        if found is None:
+            return rule
+        figures = {"count": found["count"], "servers": found["from"] or found["from2"] or found["each"]}
+        if found["from"] or found["from2"]:
+            clauses.append(_("%(count)s from %(servers)s GPU servers on") % figures)
+        elif found["below"]:
+            clauses.append(_("%(count)s below that") % figures)
+        elif found["each"]:
+            clauses.append(_("%(count)s more for each %(servers)s GPU servers") % figures)
+        elif found["fabric"]:
+            clauses.append(_("%(count)s for each InfiniBand fabric") % figures)
+        else:
+            clauses.append(_("%(count)s where the storage system has no gateway of its own") % figures)
+    return _("Catalogue rule: %(rule)s.") % {"rule": ("；" if is_chinese() else "; ").join(clauses)}
+
+
 def management_lines(
     parts: Parts, server_count: int, *, has_infiniband: bool, has_storage_gateway: bool
 ) -> tuple[list[LineAnswer], list[tuple[ManagementPart, int]], list[str]]:
@@ -83,7 +104,7 @@ def management_lines(
             missing.append(text % {"sku": part.sku, "rule": part.quantity_rule})
         elif count:
             reason = _("%(count)d for %(servers)d GPU servers.") % {"count": count, "servers": server_count}
-            entry = line(part, "management_node", count, reason, part.quantity_rule)
+            entry = line(part, "management_node", count, reason, rule_text(part.quantity_rule))
             entry["name"] = in_language(part.name, part.name_zh)
             lines.append(entry)
             nodes.append((part, count))

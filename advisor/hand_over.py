@@ -23,6 +23,7 @@ from advisor.figures import (
     format_significant,
     format_watts,
 )
+from advisor.source_words import source_text
 
 TEST_NAMES: dict[str, str | Promise] = {
     "gpu_memory_visible": _lazy("GPU memory that the driver shows"),
@@ -105,7 +106,7 @@ def _test_answer(test: AcceptanceTest) -> dict[str, Any]:
         "threshold_text": _threshold_text(test),
         "unit": test.unit,
         "tool": test.tool,
-        "source": test.source,
+        "source": source_text(test.source),
     }
 
 

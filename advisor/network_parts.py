@@ -9,6 +9,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from advisor.answers import LineAnswer
+from advisor.catalog_language import joined
 from advisor.engine.fabric import FabricPlan, FabricRequest, LinkBill, fabric_plan
 from advisor.engine.units import GIGA, bytes_per_second_from_gbit
 from advisor.parts import CablePart, NicPart, Part, Parts, SwitchPart
@@ -179,11 +180,11 @@ def _optical_lines(
     fibre = _nearest_reach(parts, rate, "fibre", reach)
     lower = single if bill.kind == "server_to_leaf" else twin
     wanted = (
-        (twin, bill.upper_transceiver_count, _("switch side")),
+        (twin, bill.upper_transceiver_count, _("Switch side.")),
         (
             lower,
             bill.lower_transceiver_count,
-            _("server side") if bill.kind == "server_to_leaf" else _("lower switch side"),
+            _("Server side.") if bill.kind == "server_to_leaf" else _("Lower switch side."),
         ),
     )
     lines: list[LineAnswer] = []
@@ -192,10 +193,10 @@ def _optical_lines(
         if not count:
             continue
         if part is None:
-            text = _("No optic of %(rate)g Gbit/s for the %(side)s is in the catalogue: %(count)d pieces are missing.")
+            text = _("No optic of %(rate)g Gbit/s is in the catalogue, %(count)d pieces are missing. %(side)s")
             missing.append(text % {"rate": rate * 8 / GIGA, "side": side, "count": count})
         else:
-            lines.append(line(part, "optic", count, f"{reason} {side}", rule))
+            lines.append(line(part, "optic", count, joined(reason, side), rule))
     if fibre is not None:
         lines.append(line(fibre, "cable", bill.cable_count, reason, rule))
     elif bill.cable_count:

@@ -8,6 +8,7 @@ from decimal import Decimal
 from django.utils.translation import gettext as _
 
 from advisor.answers import AssumptionAnswer, PricesAnswer, ProblemAnswer, RentOrBuyAnswer
+from advisor.catalog_language import joined
 from advisor.engine.ownership import (
     DEFAULT_COST_OF_CAPITAL,
     DEFAULT_LIFE_MONTHS,
@@ -189,7 +190,7 @@ def _advice(compared: Comparison, request: OwnershipRequest) -> str:
             _("Against rent by the hour, owning pays from a use of %(share)s of the time.")
             % {"share": format_percent(share)}
         )
-    return " ".join(sentences)
+    return joined(*sentences)
 
 
 def _incomplete(request: OwnershipRequest) -> list[ProblemAnswer]:

@@ -24,6 +24,7 @@ from advisor.part_facts import (
     switch_facts,
 )
 from advisor.parts import GpuPart, Parts
+from advisor.source_words import source_text
 
 COMPUTE_POOR_BELOW = 0.5  # share of the dense rate of its generation's board parts with no more memory
 
@@ -89,7 +90,7 @@ def _gpu_notes(parts: Parts, gpu: GpuPart, destination: str | None) -> list[fact
                 severity="check" if is_controlled_there else "note",
                 rule="export",
                 parts=(gpu.sku,),
-                figures={"note": gpu.export_note, "destination": destination or ""},
+                figures={"note": source_text(gpu.export_note), "destination": destination or ""},
                 nearest=_domestic(parts, gpu) if is_controlled_there else None,
             )
         )

@@ -8,8 +8,9 @@ from dataclasses import replace
 
 from advisor.engine.specs import Candidate, HardwareOption, SearchResult
 
-# Costs this close are equal: rental prices of one GPU differ by more between providers, estimates by as much.
-EQUAL_COST_FRACTION = 0.10
+# Costs this close are equal: published rental prices of one GPU differ by more between providers, and the estimate of a
+# GPU without published runs by as much.
+EQUAL_COST_FRACTION = 0.25
 
 
 def server_count(candidate: Candidate) -> int:

@@ -24,6 +24,7 @@ from advisor.answers import (
     TaxGroupAnswer,
 )
 from advisor.bill_of_materials import Bill
+from advisor.catalog_language import joined
 from advisor.parts import Parts
 from advisor.price_books import (
     EACH_UNIT,
@@ -230,7 +231,7 @@ def _service_price(entry: LineAnswer, book: Book, base: Decimal | None) -> tuple
         "percent": f"{(row.amount * 100).normalize():f}",
         "value": f"{book.currency} {round_money(base, book.currency):,f}",
     }
-    return price, f"{entry['reason']} {share}"
+    return price, joined(entry["reason"], share)
 
 
 def _block(basis: str, book: Book, lines: Sequence[_Priced], *, term_months: int | None, on: date) -> PricesAnswer:
@@ -288,7 +289,7 @@ def _block_note(basis: str, book: Book) -> str:
     included = _(
         "The rent of a server-month holds rack, power and network and their operation; shared storage is apart."
     )
-    return " ".join(text for text in (book.note, included) if text)
+    return joined(book.note, included)
 
 
 def _line_answer(

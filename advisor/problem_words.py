@@ -15,6 +15,7 @@ from advisor.answers import AssumptionAnswer, ProblemAnswer
 from advisor.engine.specs import Assumption, Origin, Problem
 from advisor.figures import NO_BREAK_SPACE
 from advisor.messages import FAULTS, sentence, written
+from advisor.source_words import source_text
 
 SENTENCES: dict[str, str | Promise] = {
     # the model
@@ -126,6 +127,8 @@ ASSUMPTION_LABELS: dict[str, str | Promise] = {
     "interruptions_per_gpu_second": _("Interruptions per GPU and second"),
     "restart_seconds": _("Time from an interruption to training again"),
     "checkpoint_copy_bytes_per_second_per_gpu": _("Copy rate to host memory per GPU"),
+    "checkpoint_fixed_stall_seconds": _("Fixed stall of one checkpoint"),
+    "interrupted_run_fraction": _("Share of runs that are interrupted"),
     "hardware_interruption_fraction": _("Share of interruptions by hardware"),
     "repair_seconds": _("Repair of a server"),
     "kept_checkpoint_count": _("Checkpoints kept"),
@@ -219,6 +222,6 @@ def assumption_answers(assumptions: Iterable[Assumption]) -> list[AssumptionAnsw
             unit=item.unit,
             origin=item.origin.value,
             origin_label=str(ORIGIN_LABELS[item.origin]),
-            source=item.source,
+            source=source_text(item.source),
         )
     return list(seen.values())

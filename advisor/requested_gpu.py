@@ -9,6 +9,7 @@ from advisor.input_types import InputError, InputFault
 from advisor.part_facts import find_gpu
 from advisor.parts import GpuPart, Parts
 from advisor.problem_words import problem_message
+from advisor.source_words import source_text
 
 DEFAULT_GPU_SKU = "nvidia-h100-sxm5-80gb"
 
@@ -41,7 +42,7 @@ def requested_gpu(parts: Parts, text: str | None, pointer: str) -> tuple[GpuPart
         params = {"gpu": text or DEFAULT_GPU_SKU}
         raise refused((Problem(field=pointer, code="unknown_gpu", params=dict(params)),))
     if not gpu.is_sizeable:
-        params = {"gpu": gpu.name, "reason": gpu.not_sizeable_reason}
+        params = {"gpu": gpu.name, "reason": source_text(gpu.not_sizeable_reason)}
         raise refused((Problem(field=pointer, code="gpu_not_sizeable", params=dict(params)),))
     if check is None:
         return gpu, []

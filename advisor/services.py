@@ -13,6 +13,7 @@ from typing import cast
 from django.core.cache import cache
 from django.utils import timezone
 from django.utils.translation import get_language
+from django.utils.translation import gettext as _
 
 from advisor.answers import EstimateAnswer, RecommendationAnswer
 from advisor.book_rows import load_books
@@ -112,10 +113,10 @@ def _fabric(parts: Parts, gpu: GpuPart, checked: CheckedEstimate) -> tuple[Fabri
     servers = servers_for(parts, gpu)
     if servers:
         fabric = fabric_spec(parts, gpu, servers[0])
-        source = f"NICs of {servers[0].name} in the catalogue"
+        source = _("NICs of %(server)s in the catalogue") % {"server": servers[0].name}
     else:
         fabric = FabricSpec(scale_out_bytes_per_second_per_gpu=DEFAULT_SCALE_OUT_GBIT * GIGA / BITS_PER_BYTE)
-        source = "one 400 Gbit/s NIC a GPU; no orderable server of the catalogue takes this GPU"
+        source = _("one 400 Gbit/s NIC a GPU; no orderable server of the catalogue takes this GPU")
     return fabric, Assumption(
         name="scale_out_gbit_per_second_per_gpu",
         value=fabric.scale_out_bytes_per_second_per_gpu * BITS_PER_BYTE / GIGA,

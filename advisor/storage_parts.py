@@ -9,6 +9,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from advisor.answers import LineAnswer
+from advisor.catalog_language import joined
 from advisor.engine import storage as engine
 from advisor.engine.compatibility_software import WORKLOAD_RULES
 from advisor.engine.flops import adapter_parameter_count
@@ -138,7 +139,7 @@ def storage_choice(
             system=None, count=0, answer=_answer(sizes, "distributed", None, 0, why), lines=(), missing=(text,)
         )
     system, count = chosen
-    reason = " ".join((why, _deciding(need, system, count)))
+    reason = joined(why, _deciding(need, system, count))
     entry = line(
         system,
         "storage",

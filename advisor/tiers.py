@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from advisor.answers import TierAnswer
-from advisor.catalog_language import in_language
+from advisor.catalog_language import in_language, joined
 from advisor.engine.specs import Estimate
 from advisor.engine.units import SECONDS_PER_DAY
 from advisor.figures import format_days, format_si_count
@@ -56,7 +56,7 @@ def tier_answer(
         upper_parameter_count=tier.upper_parameter_count,
         reference_build=reference or shown,
         reference_build_suffices=bool(shown.get("suffices", False)),
-        reason=" ".join(reasons),
+        reason=joined(*reasons),
         claim=claim_answer,
     )
 
@@ -77,7 +77,8 @@ def _bounds_reason(tier: TierPart, parameter_count: float, active_parameter_coun
         text = _("%(count)s parameters lie from %(lower)s to under %(upper)s: tier “%(tier)s”.")
     sentence = text % figures
     if active_parameter_count < parameter_count * 0.99:  # a mixture of experts: the tier goes by the total
-        sentence += " " + _("The tier goes by all parameters; %(active)s of them work on each token.") % figures
+        active = _("The tier goes by all parameters; %(active)s of them work on each token.") % figures
+        return joined(sentence, active)
     return sentence
 
 

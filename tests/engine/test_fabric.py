@@ -65,6 +65,11 @@ class TestTwoTiers:
             ("leaf_to_spine", 256),
         ]
 
+    def test_four_units_less_one_server(self):
+        # the published H100 design ends at 127 servers: 32 leaf, 16 spine
+        plan = _plan(127)
+        assert (plan.leaf_count, plan.spine_count) == (32, 16)
+
     def test_512_gpus_take_16_leaves_and_8_spines(self):
         # reference build "64 servers of 8 x H100"
         plan = _plan(64)

@@ -95,7 +95,9 @@ def query_from_body(body: Mapping[str, Any]) -> str:
         if row.query is None:
             raise InputError((make_fault(pointer, "not_linkable", {}, row),))
         value = values[row.name]
-        if _is_default(row, value):
+        # beside a budget in another currency even the default must be said: left out, it would follow the budget
+        is_needed = row.name == "currency" and "budget_currency" in values
+        if _is_default(row, value) and not is_needed:
             continue
         pairs.extend((row.query, text) for text in _texts(row, value))
     return urlencode(sorted(pairs))

@@ -122,6 +122,14 @@ class TestLinks:
         if checked.lora is not None:
             assert set(back.lora.targets) == set(checked.lora.targets)
 
+    def test_a_budget_in_another_currency_keeps_both(self):
+        budget = {"amount": "1000", "currency": "USD"}
+        body = {"model": {"parameters": "7B"}, "target": {"budget": budget}, "commercial": {"currency": "CNY"}}
+        link = query_from_body(body)
+        assert link == "budget=1e3&budget_currency=USD&currency=CNY&parameters=7e9&v=1"
+        back = parse_recommendation_request(body_from_query(QueryDict(link)))
+        assert (back.budget, back.currency) == ((1000, "USD"), "CNY")
+
     def test_a_link_stays_short(self):
         assert len(query_from_body(RECOMMENDATION_EXAMPLE)) <= 1_500
 

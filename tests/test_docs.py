@@ -6,9 +6,12 @@ import ast
 import re
 import subprocess
 import sys
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
+
+from catalog.money import LineInput, totals
 
 ROOT = Path(__file__).resolve().parent.parent
 APPS = ("advisor", "catalog", "config", "quotes")
@@ -100,6 +103,29 @@ def test_links_between_documents_and_pictures_exist(document: str) -> None:
     text = (ROOT / document).read_text(encoding="utf-8")
     targets = re.findall(r"\]\(([^)#:]+)\)", text)
     assert not [target for target in targets if not (ROOT / target).exists()]
+
+
+def test_the_worked_price_table_is_what_the_code_does() -> None:
+    """The table's figures were worked by hand; each must stand in the document and come out of the code."""
+    lines = [
+        LineInput(
+            quantity=Decimal(3),
+            unit_price=Decimal("1234.565"),
+            tax_rate=Decimal("0.13"),
+            discount_fraction=Decimal("0.05"),
+        ),
+        LineInput(quantity=Decimal(7), unit_price=Decimal("99.995"), tax_rate=Decimal("0.13")),
+        LineInput(quantity=Decimal(1), unit_price=Decimal(5000), tax_rate=Decimal("0.06")),
+    ]
+    result = totals(lines, "CNY", document_discount_fraction=Decimal("0.015"))
+    nets = ("3 518.51", "699.97", "5 000.00")
+    sums = {"9 218.48": result.subtotal, "138.28": result.discount, "9 915.88": result.gross}
+    taxes = {"540.18": result.tax_groups[0].tax, "295.50": result.tax_groups[1].tax}
+    shares = {"63.28": Decimal("4218.48") - result.tax_groups[0].base, "75.00": 5000 - result.tax_groups[1].base}
+    table = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    for text, value in [*zip(nets, result.line_nets, strict=True), *(sums | taxes | shares).items()]:
+        assert f"| {text} |" in table
+        assert Decimal(text.replace(" ", "")) == value
 
 
 def test_the_architecture_names_only_files_that_exist() -> None:

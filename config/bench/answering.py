@@ -14,7 +14,7 @@ from config.bench.site import EMPTY_PATH
 ROUNDS = 3
 ROUND_SECONDS = 3.0
 ESTIMATE = {
-    "model": {"preset": "llama-2-70b"},
+    "model": {"parameters": "70B"},
     "training": {"tokens": "{n}e6", "sequence_length": 4096, "global_batch_size": 1024},
     "cluster": {"gpu": "nvidia-h100-sxm5-80gb", "gpu_count": 512, "gpus_per_server": 8},
     "layout": {
@@ -25,7 +25,7 @@ ESTIMATE = {
         "expert_parallel": 1,
         "zero_stage": 1,
         "micro_batch_size": 1,
-        "recomputation": "none",
+        "recomputation": "selective",
         "uses_sequence_parallel": True,
     },
 }

@@ -10,6 +10,7 @@ from urllib.parse import urljoin, urlsplit
 from django.test import Client
 
 from config.bench.measure import Figure
+from config.static_files import collect_if_changed
 
 PAGES = {
     "form": "/",
@@ -46,6 +47,7 @@ def fetch(client: Client, address: str) -> tuple[bytes, str]:
 
 
 def figures() -> Iterator[Figure]:
+    collect_if_changed()
     client = Client(SERVER_NAME="localhost")
     for name, address in PAGES.items():
         body, html = fetch(client, address)

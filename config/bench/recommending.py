@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 from django.core.cache import cache
@@ -9,7 +10,7 @@ from django.utils import translation
 
 from advisor.inputs import parse_recommendation_request
 from advisor.services import scenario_search
-from config.bench.measure import Figure, percentile, seconds_of
+from config.bench.measure import Figure, percentile, processor_seconds_of
 
 JOBS = {
     "7B x 2T": {"parameters": "7B", "tokens": "2T"},
@@ -32,18 +33,18 @@ def figures() -> Iterator[Figure]:
         for name, job in JOBS.items():
             checked = parse_recommendation_request(body_of(job))
             scenario_search(checked=checked)  # the catalogue is read and the modules are imported once per process
-            times = []
+            walls, works = [], []
             for _turn in range(REPEATS):
                 cache.clear()
-                times.append(1000 * seconds_of(lambda checked=checked: scenario_search(checked=checked)))  # type: ignore[misc]
-            label = f"recommendation {name}, all GPUs"
-            yield Figure(
-                path=("recommendation_ms", name, "p50"), label=f"{label}, p50", value=percentile(times, 0.5), unit="ms"
-            )
-            yield Figure(
-                path=("recommendation_ms", name, "p95"),
-                label=f"{label}, p95",
-                value=percentile(times, 0.95),
-                unit="ms",
-                limit=300.0,
-            )
+                begin = time.perf_counter()
+                works.append(1000 * processor_seconds_of(lambda checked=checked: scenario_search(checked=checked)))  # type: ignore[misc]
+                walls.append(1000 * (time.perf_counter() - begin))
+            for share, limit in ((0.5, None), (0.95, 300.0)):
+                yield Figure(
+                    path=("recommendation_ms", name, f"p{share * 100:.0f}"),
+                    label=f"recommendation {name}, all GPUs, p{share * 100:.0f}",
+                    value=percentile(walls, share),
+                    unit="ms",
+                    limit=limit,
+                    note=f" {percentile(works, share):.0f} ms of it work",
+                )

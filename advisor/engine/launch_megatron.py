@@ -103,13 +103,14 @@ def _shape(model: ModelSpec, plan: TrainingPlan) -> list[str]:
         f"--hidden-size {model.hidden_size}",
         f"--ffn-hidden-size {model.ffn_size}",
         f"--num-attention-heads {model.head_count}",
-        f"--kv-channels {model.head_size}",
         f"--seq-length {plan.sequence_length}",
         f"--max-position-embeddings {longest}",
         f"--vocab-size {model.vocab_size}",
         f"--position-embedding-type {'learned_absolute' if model.learned_position_count else 'rope'}",
         f"--normalization {'RMSNorm' if model.norm_weight_vectors == 1 else 'LayerNorm'}",
     ]
+    if not model.uses_mla:  # latent attention names its head sizes apart
+        found.append(f"--kv-channels {model.head_size}")
     if model.kv_head_count != model.head_count and not model.uses_mla:
         found += ["--group-query-attention", f"--num-query-groups {model.kv_head_count}"]
     flags = {

@@ -159,6 +159,8 @@ class TestMegatron:
             "--decoder-last-pipeline-num-layers 1",
         } <= found
         assert "--group-query-attention" not in found
+        assert not any(line.startswith("--kv-channels") for line in found)
+        assert "--kv-channels 128" in _arguments(_request())
 
     def test_uneven_interleaved_stages_are_a_note(self):
         uneven = launch(_request(layout=replace(LAYOUT, virtual_stage_count=3)))

@@ -60,7 +60,7 @@ def settle(run: RunRow, calibration: Calibration) -> tuple[Scenario, Workload, C
         rates = machine(cluster.gpu, cluster.gpus_per_server, cluster.fabric, plan, cluster.deployment, calibration)
     except ValueError:
         return None
-    evaluated = evaluate(work, plan, candidates, rates, calibration)
+    evaluated = evaluate(work, plan, candidates, rates, calibration, available_bytes(cluster.gpu, plan))
     index = best_index(evaluated, candidates, available_bytes(cluster.gpu, plan))
     return scenario, work, candidates.take(slice(index, index + 1))
 
@@ -178,7 +178,7 @@ def fit(
             moved = theta.copy()
             moved[column] += step if moved[column] + step <= upper[column] else -step
             index = touched[column]
-            some = log_ratios([rows[i] for i in index], with_values(prior, parameters, np.exp(moved)))
+            some = log_ratios([rows[int(i)] for i in index], with_values(prior, parameters, np.exp(moved)))
             jacobian[index, column] = (some - errors[index]) / (moved[column] - theta[column])
         robust = row_weights**2 * np.minimum(1.0, HUBER_DELTA / np.maximum(np.abs(errors), 1e-12))
         pull = HUBER_DELTA**2 * PRIOR_WEIGHT / PRIOR_WIDTH**2

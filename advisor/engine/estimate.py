@@ -207,7 +207,7 @@ def estimate(scenario: Scenario, *, calibration: Calibration) -> Estimate:
             )
         )
     rates = machine(cluster.gpu, cluster.gpus_per_server, cluster.fabric, plan, cluster.deployment, calibration)
-    evaluated = evaluate(work, plan, candidates, rates, calibration)
+    evaluated = evaluate(work, plan, candidates, rates, calibration, available_bytes(cluster.gpu, plan))
     index = best_index(evaluated, candidates, available_bytes(cluster.gpu, plan))
     return assemble(scenario, work, candidates, evaluated, index, rates, calibration)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields, replace
 from typing import TypeVar
 
@@ -50,7 +51,12 @@ def _join(parts: list[Arrays]) -> Arrays:
 
 
 def evaluate(
-    work: Workload, plan: TrainingPlan, cand: Candidates, machine: Machine, calibration: Calibration
+    work: Workload,
+    plan: TrainingPlan,
+    cand: Candidates,
+    machine: Machine,
+    calibration: Calibration,
+    available_bytes: float = math.inf,
 ) -> Evaluated:
     """Evaluate all candidates; the scalar estimate calls this with one.
 
@@ -69,7 +75,7 @@ def evaluate(
     times: list[TimeArrays] = []
     for start in range(0, max(len(cand), 1), BLOCK_SIZE):
         block = cand.take(slice(start, start + BLOCK_SIZE))
-        memory = memory_per_gpu(work, plan, block, calibration)
+        memory = memory_per_gpu(work, plan, block, calibration, available_bytes)
         memories.append(memory)
         times.append(step_time(work, plan, block, machine, memory, calibration))
     return Evaluated(_join(memories), _join(times))
@@ -96,7 +102,7 @@ def _fitting_block(
     found: list[tuple[Candidates, MemoryArrays]] = []
 
     def keep(some: Candidates) -> IntArray:
-        memory = memory_per_gpu(work, plan, some, calibration)
+        memory = memory_per_gpu(work, plan, some, calibration, budget_bytes)
         fits = memory.total_bytes <= budget_bytes
         if np.any(fits):
             index = np.flatnonzero(fits)
@@ -106,7 +112,7 @@ def _fitting_block(
     rest = cand.take(keep(cand))
     if len(rest) == 0 or not tries_shares:
         return found
-    full = memory_per_gpu(work, plan, _recomputing(rest, 1.0), calibration)
+    full = memory_per_gpu(work, plan, _recomputing(rest, 1.0), calibration, budget_bytes)
     rest = rest.take(np.flatnonzero(full.total_bytes <= budget_bytes))
     for share in (*PARTIAL_FRACTIONS, 1.0):
         if len(rest) == 0:

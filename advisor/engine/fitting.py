@@ -59,6 +59,6 @@ def smallest_gpu_count_that_fits(
         candidates = enumerate_layouts(model, plan, request, [size], max(domain, 1))
         for start in range(0, len(candidates), BLOCK_SIZE):
             block = candidates.take(slice(start, start + BLOCK_SIZE))
-            if np.any(memory_per_gpu(work, plan, block, calibration).total_bytes <= budget):
+            if np.any(memory_per_gpu(work, plan, block, calibration, budget).total_bytes <= budget):
                 return size
     return None

@@ -14,6 +14,7 @@ References
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -28,11 +29,10 @@ from advisor.engine.workload import StateBytes, Workload, state_bytes, uses_fuse
 # fp32 per 256 blocks (arXiv:2305.14314, section 3: 0.127 bit a parameter).
 NF4_BYTES = 0.5 + 4 / 64
 NF4_DOUBLE_QUANTIZED_BYTES = 0.5 + 0.127 / 8
-# logits per element: fused vocabulary-parallel loss keeps one 16-bit buffer; plain frameworks keep 16-bit logits, an
-# fp32 copy and its fp32 gradient; chunked losses hold one of eight chunks of that at a time.
+# logits per element: a fused or chunked loss keeps one 16-bit buffer, or a chunk of all copies that is no larger; plain
+# frameworks keep 16-bit logits, an fp32 copy and its fp32 gradient
 LOGITS_BYTES_FUSED = 2.0
 LOGITS_BYTES_PLAIN = 10.0
-LOSS_CHUNK_COUNT = 8.0
 PREFETCHED_UNITS = 2.0  # FSDP and ZeRO-3 gather the next unit while computing the current one
 # norms written in plain PyTorch save the fp32 input and the fp32 normed value of both norms of a layer: 2 x 2 x 4
 EAGER_RMS_NORM_BYTES = 16.0
@@ -43,6 +43,8 @@ QUANTIZED_LAYER_BYTES = 14.0
 # each by default (DeepSpeed documentation, zero_optimization), in 16 bit
 ZERO_BUCKET_ELEMENTS = 5e8
 ZERO_BUCKET_BYTES = 2 * 2 * ZERO_BUCKET_ELEMENTS
+# least that the caching allocator reserves above live tensors (measured 1.03 with static shapes)
+PRESSED_RESERVED_FACTOR = 1.03
 EAGER_SCORE_BYTES = 5.0  # softmax output 2, dropout mask 1, dropout output 2 per score [1]
 
 
@@ -268,9 +270,7 @@ def _logits_bytes(work: Workload, plan: TrainingPlan, cand: Candidates, tokens: 
     elements = tokens * work.vocab_size / cand.tensor_parallel
     if not uses_fused_loss(plan):
         return LOGITS_BYTES_PLAIN * elements
-    if plan.recipe is Recipe.MEGATRON:
-        return LOGITS_BYTES_FUSED * elements
-    return LOGITS_BYTES_PLAIN / LOSS_CHUNK_COUNT * elements
+    return LOGITS_BYTES_FUSED * elements
 
 
 def _buffer_bytes(
@@ -318,7 +318,13 @@ def _buffer_bytes(
     return buffer + calibration.activation_transient_factor * transient
 
 
-def memory_per_gpu(work: Workload, plan: TrainingPlan, cand: Candidates, calibration: Calibration) -> MemoryArrays:
+def memory_per_gpu(
+    work: Workload,
+    plan: TrainingPlan,
+    cand: Candidates,
+    calibration: Calibration,
+    available_bytes: float = math.inf,
+) -> MemoryArrays:
     """Memory of the fullest stage of each candidate.
 
     Parameters
@@ -327,6 +333,9 @@ def memory_per_gpu(work: Workload, plan: TrainingPlan, cand: Candidates, calibra
         The job.
     cand : Candidates, shape (N,)
     calibration : Calibration
+    available_bytes : float, default infinite
+        What a job may use of the GPU. Close to it the allocator gives cached blocks back before it fails, so that
+        reserved memory shrinks towards what the live tensors need. [B]
 
     Returns
     -------
@@ -352,8 +361,10 @@ def memory_per_gpu(work: Workload, plan: TrainingPlan, cand: Candidates, calibra
         held = np.maximum(held, parts.parameters * stage.exists)
         held_experts = np.maximum(held_experts, parts.expert_parameters * stage.exists)
     assert worst is not None  # noqa: S101  (there is always a first stage)
-    reserved = worst_allocated * calibration.reserved_factor[plan.recipe.value]
     overhead = np.where(cand.gpu_count > 1, calibration.overhead_bytes_distributed, calibration.overhead_bytes_single)
+    easy = worst_allocated * calibration.reserved_factor[plan.recipe.value]
+    pressed = worst_allocated * PRESSED_RESERVED_FACTOR
+    reserved = np.maximum(pressed, np.minimum(easy, available_bytes - overhead))
     return MemoryArrays(
         weight_bytes=worst.weight,
         gradient_bytes=worst.gradient,

@@ -8,6 +8,27 @@ from django.utils.translation import gettext_noop as _
 SOURCES: frozenset[str] = frozenset(
     (
         _(
+            "ml-engineering notes (github:stas00/ml-engineering @ 744d01e), accelerator: best shape of "
+            "mamf-finder against the dense peak"
+        ),
+        _(
+            "ml-engineering notes (github:stas00/ml-engineering @ 744d01e): GPUs of one server differ by 5 % and "
+            "more; the slowest sets the step"
+        ),
+        _(
+            "ml-engineering notes (github:stas00/ml-engineering @ 744d01e), network: nccl-tests all_reduce, "
+            "largest message, share of the one-way link rate"
+        ),
+        _("ml-engineering notes (github:stas00/ml-engineering @ 744d01e), network: 193.7 of 200 Gbit/s point to point"),
+        _(
+            "ml-engineering notes (github:stas00/ml-engineering @ 744d01e), network: 4 x 8 B200 and H200, 73 to "
+            "74 % of the NIC's line rate per NIC"
+        ),
+        _("need of the data loader of this job"),
+        _("need of the checkpoint plan"),
+        _("catalogue: rate stated for the systems offered, less 5 %"),
+        _("checkpoint bytes over the write rate of the test before"),
+        _(
             "no deadline was given: least cost among clusters that finish within 90 days; published runs took 21 "
             "(LLaMA), 54 (Llama 3) and 118 days (BLOOM)"
         ),

@@ -187,6 +187,9 @@ def _states(row: Mapping[str, str], recipe: Recipe, method: Method, layer_count:
 
 def _zero_stage(row: Mapping[str, str], recipe: Recipe, method: Method, gpu_count: int, notes: list[str]) -> int:
     text = row["zero_or_fsdp"]
+    if "full model is held" in row["notes"].lower():
+        notes.append("sharding: every GPU held the whole model, as the notes say")
+        return 0
     stages = {"none": 0, "zero1": 1, "zero2": 2, "shard_grad_op": 2, "zero3": 3, "fsdp_full": 3, "full_shard": 3}
     if text.lower() in stages:
         return stages[text.lower()]
@@ -258,10 +261,14 @@ def _plan(row: Mapping[str, str], model: ModelSpec, recipe: Recipe, notes: list[
     optimizer, in_backward, note = optimizer_of(row["optimizer"])
     notes.append(note)
     states = _states(row, recipe, method, model.layer_count)
-    recipe_types = RECIPE_TYPES.get((row["framework"], row["preset"]))
-    if recipe_types and "recipe defaults" in row["inferred_fields"]:
-        states = replace(states, gradient=recipe_types[0], moment=recipe_types[1])
-        notes.append("types: gradients and moments as the framework's recipe of this model sets them")
+    if "recipe defaults" in row["inferred_fields"]:
+        recipe_types = RECIPE_TYPES.get((row["framework"], row["preset"]))
+        if recipe_types:
+            states = replace(states, gradient=recipe_types[0], moment=recipe_types[1])
+            notes.append("types: gradients and moments as the framework's recipe of this model sets them")
+        elif row["framework"] == "Megatron-Bridge" and row["precision_compute"] == "fp8":
+            states = replace(states, gradient=BYTES_16BIT)
+            notes.append("types: 16-bit gradients, as the framework's FP8 performance recipes set them")
     if row["optimizer"].lower().startswith(("galore", "qgalore", "apollo", "badam")):
         optimizer = optimizer_of("adamw")[0]
         in_backward = True

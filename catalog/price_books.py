@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from catalog.models import Price, PriceBook
-from catalog.price_records import BookRecord
+from catalog.price_records import BookRecord, PriceRecord
 from catalog.revisions import PRICE_FIELDS, content_hash, revision_record
 
 
@@ -108,6 +109,33 @@ def price_book_draft(*, book: PriceBook) -> PriceBook:
     return draft
 
 
+@transaction.atomic
+def price_book_import(*, record: BookRecord, is_published: bool = False) -> PriceBook:
+    """A price list as the next version of its code: a draft, or published where the book in force is closed for it."""
+    market = locked_market(record.basis, record.currency)
+    versions = [row.version for row in PriceBook.objects.filter(code=record.code)]
+    book = _draft(record, version=max(versions, default=0) + 1)
+    try:
+        book.full_clean()
+        prices = [_price(book, price) for price in record.prices]
+        for price in prices:
+            price.clean_fields(exclude=["book"])
+    except ValidationError as error:
+        raise PriceBookError("invalid", " ".join(error.messages)) from None
+    book.save()
+    Price.objects.bulk_create(prices)
+    if not is_published:
+        return book
+    for row in market:
+        if row.status == PriceBook.Status.PUBLISHED and row.valid_until is None and row.valid_from < book.valid_from:
+            price_book_close(book=row, valid_until=book.valid_from)
+    return price_book_publish(book=book)
+
+
+def _price(book: PriceBook, record: PriceRecord) -> Price:
+    return Price(book=book, **{name: getattr(record, name) for name in PRICE_FIELDS})
+
+
 def price_books_write(records: Iterable[BookRecord]) -> tuple[BookOutcome, ...]:
     """Brings each record in as the published version of its code; call inside the loader's transaction."""
     return tuple(_write_book(record) for record in records)
@@ -132,9 +160,7 @@ def _write_book(record: BookRecord) -> BookOutcome:
         present.status = PriceBook.Status.RETIRED
         present.save(update_fields=["status"])
     wanted.save()
-    Price.objects.bulk_create(
-        Price(book=wanted, **{name: getattr(price, name) for name in PRICE_FIELDS}) for price in record.prices
-    )
+    Price.objects.bulk_create(_price(wanted, price) for price in record.prices)
     wanted.content_hash = book_content_hash(wanted)
     wanted.status, wanted.published_at = PriceBook.Status.PUBLISHED, timezone.now()
     wanted.save()

@@ -19,6 +19,7 @@ from catalog.price_books import (
     PriceBookError,
     price_book_close,
     price_book_draft,
+    price_book_import,
     price_book_publish,
     price_book_retire,
     price_books_write,
@@ -32,8 +33,10 @@ __all__ = [
     "PriceBookError",
     "catalog_load",
     "current_revision",
+    "known_skus",
     "price_book_close",
     "price_book_draft",
+    "price_book_import",
     "price_book_on",
     "price_book_publish",
     "price_book_retire",
@@ -202,6 +205,11 @@ def _write_cloud_prices(records: tuple[Record, ...]) -> KindCount:
     return KindCount(
         kind="CloudPrice", created=len(new), updated=0, unchanged=len(wanted) - len(new), retired=len(stale)
     )
+
+
+def known_skus() -> frozenset[str]:
+    """Every SKU that a price may name, retired parts included."""
+    return frozenset(sku for model in PART_MODELS for sku in model._default_manager.values_list("sku", flat=True))
 
 
 def price_for(

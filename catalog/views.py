@@ -20,6 +20,7 @@ from catalog.kinds import KINDS, KINDS_BY_CODE, Kind
 from catalog.models import CatalogRevision, Part, Price, PriceBook
 from catalog.part_page import part_context, price_rows
 from catalog.presentation import Cell, cell, label_of, unit_for
+from catalog.price_files import prices_csv
 from catalog.words import word
 
 ROWS_PER_PAGE = 50
@@ -94,6 +95,16 @@ def price_book(request: HttpRequest, code: str) -> HttpResponse:
     prices = Paginator(Price.objects.filter(book=book), 100).get_page(request.GET.get("page"))
     rows = price_rows(list(prices), book)
     return render(request, "catalog/price_book.html", {"book": book, "page": prices, "rows": rows})
+
+
+@require_GET
+def price_book_csv(request: HttpRequest, code: str) -> HttpResponse:
+    """The book's prices as the CSV that `load_price_book` reads: to change in a spreadsheet and bring back."""
+    books = PriceBook.objects.published().effective_on(timezone.localdate())
+    book = get_object_or_404(books, code=code)
+    answer = HttpResponse(prices_csv(Price.objects.filter(book=book)), content_type="text/csv; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="{book.code}-v{book.version}.csv"'
+    return answer
 
 
 def find_kind(code: str) -> Kind:

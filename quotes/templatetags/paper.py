@@ -13,7 +13,7 @@ from typing import Any
 from django import template
 from django.template import Context
 from django.utils import translation
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, pgettext, pgettext_lazy
 
@@ -53,7 +53,7 @@ def text(context: Context, words: Mapping[str, str] | None) -> SafeString:
 def day(context: Context, value: date | None) -> SafeString:
     """A date in each language: 2026年12月31日 and 31 Dec 2026."""
     if value is None:
-        return format_html("—")
+        return _stack([("en", "—")])
     return _stack([(language, _day(value, language)) for language in context["languages"]])
 
 

@@ -13,6 +13,11 @@ from quotes.services import CustomerData, quote_create
 
 CUSTOMER = CustomerData(customer_name="样例客户（演示）", customer_address="上海市样例区 1 号")
 
+PRICE_BOOK = {
+    "zh-Hans": {"code": "book-1", "name": "样例价目", "as_of": "2026-11-30"},
+    "en": {"code": "book-1", "name": "Sample book", "as_of": "2026-11-30"},
+}
+
 
 def line(quantity: str, unit_price: Decimal | None, tax_rate: str, **changes: Any) -> DraftLine:
     values: dict[str, Any] = {
@@ -37,7 +42,7 @@ def make_draft(
     **content: Any,
 ) -> QuoteRevision:
     rows = [row if isinstance(row, DraftLine) else line(*row) for row in lines]
-    values = {"basis": "purchase", "currency": "CNY", "price_book": {"en": {"code": "book-1"}}}
+    values = {"basis": "purchase", "currency": "CNY", "price_book": PRICE_BOOK}
     names = customer.__dataclass_fields__
     values |= {name: getattr(customer, name) for name in names} | content
     return quote_create(actor=actor, lines=rows, content=values)

@@ -1,0 +1,215 @@
+"""The PDF: embedded fonts, extractable Chinese, repeated heads, page numbers, nothing fetched."""
+
+from __future__ import annotations
+
+import builtins
+import io
+import re
+import sys
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pypdf
+import pytest
+
+from quotes import fonts, pdf, snapshot
+from quotes.models import Language
+from tests.quotes.drafts import line, make_draft
+
+pytest.importorskip("weasyprint")
+
+
+def _snapshot(draft, *, number="Q-2026-000123"):
+    issued_at = datetime(2026, 12, 1, 2, 0, tzinfo=UTC) if number else None
+    return snapshot.build(draft, list(draft.lines.all()), number=number, issued_at=issued_at)
+
+
+def _read(content):
+    return pypdf.PdfReader(io.BytesIO(content))
+
+
+def _squeezed(text):
+    return re.sub(r"\s+", "", text)
+
+
+def _text(reader):
+    return _squeezed("".join(page.extract_text() for page in reader.pages))
+
+
+def _fonts(reader):
+    names = set()
+    for page in reader.pages:
+        for font in page["/Resources"].get("/Font", {}).values():
+            names.add(font.get_object()["/BaseFont"].split("+")[-1])
+    return names
+
+
+@pytest.fixture
+def make(as_alice):
+    def make(**content):
+        return make_draft(as_alice, **content)
+
+    return make
+
+
+class TestLanguages:
+    def test_chinese_is_extractable_and_in_the_shipped_font(self, make):
+        reader = _read(pdf.render(_snapshot(make(language=Language.CHINESE))))
+        text = _text(reader)
+        # 2 x 1000.00 + 13 % = 2260.00
+        for words in (
+            "报价单",
+            "样例客户（演示）",
+            "价税合计",
+            "2,260.00",
+            "人民币贰仟贰佰陆拾元整",
+            "盖章处",
+            "第1页共",
+        ):
+            assert words in text, words
+        assert _fonts(reader) <= {"Noto-Sans-SC", "Noto-Sans-SC-Bold", "NotoSansSC-Regular", "NotoSansSC-Bold"}
+        assert _fonts(reader)
+
+    def test_english_has_no_chinese_label(self, make):
+        text = _text(_read(pdf.render(_snapshot(make(language=Language.ENGLISH)))))
+        for words in ("Quotation", "Totalincludingtax", "YuanRenminbitwothousandtwohundredsixtyonly", "Page1of"):
+            assert words in text, words
+        assert "报价单" not in text
+        assert "价税合计" not in text
+
+    def test_bilingual_has_both(self, make):
+        text = _text(_read(pdf.render(_snapshot(make(language=Language.BILINGUAL)))))
+        for words in ("报价单", "Quotation", "人民币贰仟贰佰陆拾元整", "YuanRenminbi", "第1页共", "Page1of"):
+            assert words in text, words
+
+    def test_the_language_is_the_quotes_and_not_the_readers(self, make):
+        from django.utils import translation
+
+        draft = make(language=Language.ENGLISH)
+        with translation.override("zh-hans"):
+            assert "价税合计" not in pdf.render_html(_snapshot(draft))
+
+
+class TestPages:
+    def test_long_tables_repeat_their_head_and_number_their_pages(self, make):
+        rows = [line("1", Decimal("10.00"), "0.13", sku=f"sku-{n}") for n in range(60)]
+        reader = _read(pdf.render(_snapshot(make(lines=rows))))
+        pages = [_squeezed(page.extract_text()) for page in reader.pages]
+        assert len(pages) > 2
+        for number, page in enumerate(pages, start=1):
+            assert f"第{number}页共{len(pages)}页" in page
+            if "sku-" in page:
+                assert "不含税金额" in page
+        assert sum(page.count("价税合计") for page in pages) == 1
+        (last,) = [page for page in pages if "价税合计" in page]
+        assert last.count("sku-") >= 2  # the totals never stand alone
+
+    def test_a_draft_is_marked_and_has_no_number(self, make):
+        reader = _read(pdf.render(_snapshot(make(), number=None)))
+        assert all("DRAFT" in page.extract_text() for page in reader.pages)
+        assert "Q-20" not in _text(reader)
+
+    @pytest.mark.parametrize(("paper", "size"), [("A4", (595, 842)), ("Letter", (612, 792))])
+    def test_paper_sizes(self, make, paper, size):
+        page = _read(pdf.render(_snapshot(make(paper=paper)))).pages[0]
+        assert (round(float(page.mediabox.width)), round(float(page.mediabox.height))) == size
+
+    def test_metadata_and_tags(self, make):
+        reader = _read(pdf.render(_snapshot(make(project="集群一期"))))
+        assert "Q-2026-000123" in reader.metadata.title
+        assert reader.metadata.author == "样例智算科技有限公司（演示）"
+        assert reader.metadata.subject == "集群一期"
+        assert reader.metadata.creation_date.astimezone(UTC) == datetime(2026, 12, 1, 2, 0, tzinfo=UTC)
+        root = reader.trailer["/Root"]
+        assert root["/Lang"] == "zh-Hans"
+        assert "/StructTreeRoot" in root
+
+    def test_the_same_snapshot_gives_the_same_bytes(self, make):
+        content = _snapshot(make())
+        assert pdf.render(content) == pdf.render(content)
+
+
+HOSTILE = [
+    '<img src="http://169.254.169.254/latest">',
+    '<link rel="attachment" href="file:///etc/passwd">',
+    "<style>@import url(http://example.com/x.css);</style>",
+    '<svg><image href="file:///etc/passwd"/></svg>',
+    "{{ snapshot }}{% debug %}",
+]
+
+
+class TestSafety:
+    @pytest.mark.parametrize("text", HOSTILE)
+    def test_markup_from_users_is_printed_as_text(self, make, text):
+        draft = make(project=text, customer_note=text)
+        reader = _read(pdf.render(_snapshot(draft)))
+        assert _squeezed(text)[:20] in _text(reader)
+        assert not reader.attachments
+
+    @pytest.mark.parametrize(
+        "address",
+        [
+            "http://127.0.0.1:9/x.css",
+            "file:///etc/passwd",
+            "static:///../manage.py",
+            "static:///%2e%2e/.env",
+            "data:,x",
+        ],
+    )
+    def test_the_fetcher_aborts_on_all_but_our_static_files(self, address):
+        pdf._weasyprint()
+        from weasyprint.urls import FatalURLFetchingError
+
+        with pytest.raises(FatalURLFetchingError):
+            pdf._static_fetcher().fetch(address)
+
+    def test_the_fetcher_serves_the_stylesheet(self):
+        pdf._weasyprint()
+        assert b"@page" in pdf._static_fetcher().fetch("static:///css/pdf/quote.css").read()
+
+    def test_nothing_is_fetched_from_the_net(self, make, monkeypatch):
+        import socket
+
+        def refuse(*arguments, **options):
+            raise AssertionError(arguments)
+
+        content = _snapshot(make())
+        monkeypatch.setattr(socket, "create_connection", refuse)
+        monkeypatch.setattr(socket, "getaddrinfo", refuse)
+        assert pdf.render(content).startswith(b"%PDF")
+
+    def test_missing_libraries_name_the_line_that_installs_them(self, monkeypatch):
+        real = builtins.__import__
+
+        def without_pango(name, *rest, **options):
+            if name == "weasyprint":
+                raise OSError("cannot load library 'libpangoft2-1.0-0'")
+            return real(name, *rest, **options)
+
+        monkeypatch.delitem(sys.modules, "weasyprint", raising=False)
+        monkeypatch.setattr(builtins, "__import__", without_pango)
+        with pytest.raises(pdf.PdfUnavailableError, match="apt-get install libpango"):
+            pdf._weasyprint()
+
+
+class TestFonts:
+    def test_symbols_of_our_texts_are_covered(self):
+        assert fonts.missing_characters("×±≤≥²³µ°Ω√→¥￥€–—…【】（）①②③✓ Äéß 蓥") == []
+
+    def test_what_is_missing_is_named_once(self):
+        assert fonts.missing_characters("好𠮷好𠮷") == ["𠮷"]
+
+
+def test_every_label_of_the_paper_is_translated():
+    """`{% label %}` takes message ids of the templates; one without Chinese would print English on Chinese paper."""
+    from pathlib import Path
+
+    from django.conf import settings
+    from django.utils import translation
+
+    found = set()
+    for path in (Path(settings.BASE_DIR) / "templates" / "quotes" / "pdf").glob("*.html"):
+        found |= set(re.findall(r'\{% label "([^"]+)"', path.read_text(encoding="utf-8")))
+    assert len(found) > 30
+    with translation.override("zh-hans"):
+        assert [message for message in sorted(found) if translation.gettext(message) == message] == []

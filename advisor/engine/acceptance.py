@@ -8,53 +8,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from advisor.engine.measured_rates import (
+    BUS_FRACTIONS,
+    BUS_SOURCE,
+    FP8_MATMUL_FRACTIONS,
+    GPU_SPREAD_FRACTION,
+    LOWEST_RING_FRACTION,
+    MATMUL_FRACTIONS,
+    MATMUL_SOURCE,
+    MEASURING_TOLERANCE_FRACTION,
+    NIC_ALL_REDUCE_FRACTION,
+    NOTES,
+    OUT_SOURCE,
+    RDMA_FRACTION,
+    RDMA_SOURCE,
+    by_sku,
+)
 from advisor.engine.reliability import poisson_quantile
 from advisor.engine.units import SECONDS_PER_HOUR
-
-_NOTES = "ml-engineering notes (github:stas00/ml-engineering @ 744d01e)"
-_MATMUL_SOURCE = f"{_NOTES}, accelerator: best shape of mamf-finder against the dense peak"
-_BUS_SOURCE = f"{_NOTES}, network: nccl-tests all_reduce, largest message, share of the one-way link rate"
-_OUT_SOURCE = f"{_NOTES}, network: 4 x 8 B200 and H200, 73 to 74 % of the NIC's line rate per NIC"
-_RDMA_SOURCE = f"{_NOTES}, network: 193.7 of 200 Gbit/s point to point"
-
-# Achieved share of the dense peak by the start of the SKU; a part that is not listed has no published measurement.
-MATMUL_FRACTIONS: dict[str, float] = {
-    "nvidia-a100-sxm4": 0.869,
-    "nvidia-a100-pcie": 0.811,
-    "nvidia-h100-sxm5": 0.803,
-    "nvidia-h200-sxm5": 0.803,
-    "nvidia-gh200": 0.838,
-    "nvidia-b200": 0.776,
-    "nvidia-b300": 0.786,
-    "nvidia-gb200": 0.729,
-    "nvidia-l20-": 0.88,
-    "amd-mi300x": 0.51,
-    "amd-mi325x": 0.60,
-    "amd-mi355x": 0.62,
-    "intel-gaudi2": 0.969,
-    "intel-gaudi3": 0.741,
-}
-FP8_MATMUL_FRACTIONS: dict[str, float] = {
-    "nvidia-h100-sxm5": 0.709,
-    "nvidia-h200-sxm5": 0.734,
-    "nvidia-gh200": 0.776,
-    "nvidia-b200": 0.763,
-    "nvidia-b300": 0.745,
-    "nvidia-gb200": 0.723,
-}
-# All-reduce bus bandwidth in one server over the one-way link rate. Hopper and Blackwell boards reduce in the switch.
-BUS_FRACTIONS: dict[str, float] = {
-    "nvidia-a100-sxm4": 0.78,
-    "nvidia-h100-sxm5": 1.07,
-    "nvidia-h200-sxm5": 1.07,
-    "nvidia-b200": 0.93,
-    "nvidia-gb200": 0.94,
-}
-LOWEST_RING_FRACTION = 0.76  # of the one-way link rate: 8 x B200 without reduction in the switch, the lowest published
-NIC_ALL_REDUCE_FRACTION = 0.73
-RDMA_FRACTION = 0.97
-GPU_SPREAD_FRACTION = 0.05  # GPUs of one server differ by 5 % and more (the same notes)
-MEASURING_TOLERANCE_FRACTION = 0.05
 
 # Programs by the start of the SKU: memory and health, diagnosis, all-reduce
 _TOOLS: dict[str, tuple[str, str, str]] = {
@@ -106,12 +77,6 @@ class AcceptanceTest:
     unit: str
     tool: str
     source: str
-
-
-def by_sku(fractions: dict[str, float], sku: str) -> float | None:
-    """Entry of the longest start of the SKU; None where the part has none."""
-    starts = [start for start in fractions if sku.startswith(start)]
-    return fractions[max(starts, key=len)] if starts else None
 
 
 def is_passed(test: AcceptanceTest, measured: float) -> bool | None:
@@ -173,7 +138,7 @@ def _gpu_tests(inputs: AcceptanceInputs) -> list[AcceptanceTest]:
             tool=diagnosis,
             source="a card that shows one during acceptance is replaced",
         ),
-        _floor_test("matmul_bf16", "gpu", wide, "FLOP/s", "mamf-finder", _MATMUL_SOURCE, MEASURING_TOLERANCE_FRACTION),
+        _floor_test("matmul_bf16", "gpu", wide, "FLOP/s", "mamf-finder", MATMUL_SOURCE, MEASURING_TOLERANCE_FRACTION),
         AcceptanceTest(
             code="matmul_spread",
             scope="cluster",
@@ -181,14 +146,14 @@ def _gpu_tests(inputs: AcceptanceInputs) -> list[AcceptanceTest]:
             threshold=2 * GPU_SPREAD_FRACTION,
             unit="1",
             tool="mamf-finder",
-            source=f"{_NOTES}: GPUs of one server differ by 5 % and more; the slowest sets the step",
+            source=f"{NOTES}: GPUs of one server differ by 5 % and more; the slowest sets the step",
         ),
     ]
     if inputs.uses_fp8:
         narrow = _product(inputs.fp8_dense_flops_per_second, by_sku(FP8_MATMUL_FRACTIONS, inputs.gpu_sku))
         tests.append(
             _floor_test(
-                "matmul_fp8", "gpu", narrow, "FLOP/s", "mamf-finder", _MATMUL_SOURCE, MEASURING_TOLERANCE_FRACTION
+                "matmul_fp8", "gpu", narrow, "FLOP/s", "mamf-finder", MATMUL_SOURCE, MEASURING_TOLERANCE_FRACTION
             )
         )
     return tests
@@ -257,7 +222,7 @@ def _network_tests(inputs: AcceptanceInputs) -> list[AcceptanceTest]:
                 in_server,
                 "B/s",
                 all_reduce,
-                _BUS_SOURCE,
+                BUS_SOURCE,
                 MEASURING_TOLERANCE_FRACTION,
             )
         )
@@ -269,14 +234,14 @@ def _network_tests(inputs: AcceptanceInputs) -> list[AcceptanceTest]:
         nic = rate * inputs.gpus_per_server / (inputs.nics_per_server or inputs.gpus_per_server)
         across = _across(inputs, rate, group, in_server)
         tests += [
-            _floor_test("rdma_per_nic", "server", nic * RDMA_FRACTION, "B/s", "ib_write_bw", _RDMA_SOURCE, 0.02),
+            _floor_test("rdma_per_nic", "server", nic * RDMA_FRACTION, "B/s", "ib_write_bw", RDMA_SOURCE, 0.02),
             _floor_test(
                 "bus_bandwidth_across_servers",
                 "cluster",
                 across,
                 "B/s",
                 f"{all_reduce}, {group} x {inputs.gpus_per_server} GPU",
-                _OUT_SOURCE,
+                OUT_SOURCE,
                 MEASURING_TOLERANCE_FRACTION,
             ),
         ]

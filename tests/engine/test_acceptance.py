@@ -7,15 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advisor.engine.acceptance import (
-    BUS_FRACTIONS,
-    FP8_MATMUL_FRACTIONS,
-    MATMUL_FRACTIONS,
     AcceptanceInputs,
     acceptance_tests,
     across_bus_bytes_per_second,
-    by_sku,
     is_passed,
 )
+from advisor.engine.measured_rates import BUS_FRACTIONS, FP8_MATMUL_FRACTIONS, MATMUL_FRACTIONS, by_sku
 from tests.engine.catalogue_parts import GPUS
 
 H100 = AcceptanceInputs(

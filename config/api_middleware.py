@@ -1,10 +1,12 @@
-"""What every answer of the public API carries: leave for pages of other sites to read it."""
+"""What answers of the API carry: leave for pages of other sites to read the public ones, and the rate that is left."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
+
+from config.api_throttle import WINDOW_SECONDS
 
 Handler = Callable[[HttpRequest], HttpResponse]
 PUBLIC_PREFIX = "/api/v1/"
@@ -14,7 +16,7 @@ PREFLIGHT_HEADERS = {
     "Access-Control-Allow-Headers": "Accept, Accept-Language, Content-Type, If-None-Match, X-Request-Id",
     "Access-Control-Max-Age": "86400",
 }
-EXPOSED = "ETag, Retry-After, X-Request-Id, X-Engine-Version, X-Catalog-Revision"
+EXPOSED = "ETag, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, X-Engine-Version, X-Catalog-Revision"
 
 
 class PublicApiMiddleware:
@@ -25,11 +27,20 @@ class PublicApiMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if not request.path.startswith(PUBLIC_PREFIX) or request.path.startswith(PRIVATE_PREFIX):
-            return self.get_response(request)
+            return with_rate(request, self.get_response(request))
         if request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers:
             response = HttpResponse(status=204, headers=PREFLIGHT_HEADERS)
         else:
             response = self.get_response(request)
         response["Access-Control-Allow-Origin"] = "*"
         response["Access-Control-Expose-Headers"] = EXPOSED
-        return response
+        return with_rate(request, response)
+
+
+def with_rate(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    """Tells how many requests are left; the throttle has counted this one."""
+    if rate := getattr(request, "rate_limit", None):
+        limit, remaining, seconds = rate
+        response["RateLimit-Policy"] = f'"address";q={limit};w={WINDOW_SECONDS}'
+        response["RateLimit"] = f'"address";r={remaining};t={seconds}'
+    return response

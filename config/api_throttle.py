@@ -1,7 +1,11 @@
-"""How many requests one address may send in a minute: one counter in the cache, so that its cost does not grow."""
+"""How many requests one address may send in a minute: one counter in the cache, so that its cost does not grow.
+
+The count is told in the two fields of draft-ietf-httpapi-ratelimit-headers-10, which `api_middleware` writes.
+"""
 
 from __future__ import annotations
 
+import math
 import time
 from typing import TYPE_CHECKING
 
@@ -27,9 +31,11 @@ class PerMinute(BaseThrottle):
         key = f"api-requests:{self.get_ident(request)}:{int(self.now) // WINDOW_SECONDS}"
         cache.add(key, 0, timeout=2 * WINDOW_SECONDS)
         try:
-            return cache.incr(key) <= limit
+            count = cache.incr(key)
         except ValueError:  # evicted between the two calls: begin again
-            return True
+            count = 1
+        request._request.rate_limit = (limit, max(0, limit - count), math.ceil(self.wait()))  # type: ignore[attr-defined]
+        return count <= limit
 
     def wait(self) -> float:
         """Seconds until the next window, for Retry-After."""

@@ -183,6 +183,8 @@ class TestRefused:
             assert post({}).status_code == 422
         response = post({})
         assert_problem(response, 429, "throttled")
+        assert response["RateLimit-Policy"] == '"address";q=2;w=60'
+        assert response["RateLimit"].startswith('"address";r=0;t=')
         assert 1 <= int(response["Retry-After"]) <= 60
 
     def test_no_inside_is_shown_when_we_fail(self, monkeypatch):

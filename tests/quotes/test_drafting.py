@@ -1,0 +1,152 @@
+"""From a recommendation to a quote: the same figures in answer, draft, page and PDF."""
+
+from __future__ import annotations
+
+import io
+import re
+from decimal import Decimal
+
+import pypdf
+import pytest
+from django.urls import reverse
+
+from quotes import pdf, snapshot
+from quotes.drafting import NothingToQuoteError, draft_from_answers
+from quotes.models import QuoteRevision
+from quotes.samples import CLUSTER, ONE_SERVER, answers_for, without_unpriced_lines
+from quotes.services import quote_create_from_recommendation, quote_issue
+
+pytestmark = pytest.mark.usefixtures("catalog")
+
+
+@pytest.fixture
+def cluster():
+    return answers_for(CLUSTER)
+
+
+@pytest.fixture
+def one_server():
+    return answers_for(ONE_SERVER)
+
+
+def _make(actor, answers, basis="rental", **changes):
+    return quote_create_from_recommendation(actor=actor, answers=answers[0], query=answers[1], basis=basis, **changes)
+
+
+class TestDraft:
+    @pytest.mark.parametrize("basis", ["rental", "purchase"])
+    def test_totals_are_those_of_the_recommendation(self, as_alice, cluster, basis):
+        prices = cluster[0]["en"]["recommended"]["prices"][basis]
+        revision = _make(as_alice, cluster, basis)
+        assert revision.total_net == Decimal(prices["subtotal"]["amount"])
+        assert revision.total_gross == Decimal(prices["total"]["amount"])
+        assert revision.currency == prices["currency"]
+
+    def test_rent_is_split_into_servers_and_months(self, as_alice, cluster):
+        configuration = cluster[0]["en"]["recommended"]
+        revision = _make(as_alice, cluster)
+        server = revision.lines.get(kind="server")
+        assert (server.quantity, server.period_count) == (configuration["server_count"], 12)
+        sums = snapshot.revision_totals(revision, list(revision.lines.all()))
+        assert f"{sums.monthly_net}" == configuration["prices"]["rental"]["monthly"]["amount"]
+        assert f"{sums.deposit}" == configuration["prices"]["rental"]["deposit"]["amount"]
+
+    def test_parts_of_a_server_stand_below_it_without_a_price(self, as_alice, cluster):
+        revision = _make(as_alice, cluster)
+        gpu = revision.lines.get(kind="gpu")
+        assert gpu.is_included
+        assert gpu.unit_price is None
+        assert gpu.quantity == cluster[0]["en"]["recommended"]["gpu_count"]
+        assert gpu.position == revision.lines.get(kind="server").position + 1
+
+    def test_unknown_prices_stay_open(self, as_alice, cluster):
+        missing = {row["sku"] for row in cluster[0]["en"]["recommended"]["prices"]["purchase"]["missing"]}
+        revision = _make(as_alice, cluster, "purchase")
+        open_lines = revision.lines.filter(unit_price__isnull=True, is_included=False)
+        assert missing
+        assert set(open_lines.values_list("sku", flat=True)) == missing
+
+    def test_the_same_thing_at_the_same_price_is_one_line(self, as_alice, cluster):
+        revision = _make(as_alice, cluster, "purchase")
+        lines = list(revision.lines.filter(is_included=False).values_list("kind", "sku", "unit_price"))
+        assert len(lines) == len(set(lines))
+
+    def test_names_are_in_both_languages(self, as_alice, cluster):
+        service = _make(as_alice, cluster).lines.get(sku="svc-build-cluster")
+        assert (service.name_zh, service.name_en) == ("集群建设", "Cluster build")
+
+    def test_nothing_feasible_is_said_with_its_reasons(self):
+        answers, query = answers_for("parameters=405B&tokens=15T&deadline_days=1&max_gpu_count=8")
+        assert answers["en"]["recommended"] is None
+        with pytest.raises(NothingToQuoteError) as caught:
+            draft_from_answers(answers, basis="rental", query=query)
+        assert caught.value.reasons
+        assert all(reason.strip() for reason in caught.value.reasons)
+
+
+class TestToPaper:
+    def test_the_pdf_shows_the_figures_of_the_answer(self, as_alice, one_server):
+        draft = without_unpriced_lines(as_alice, _make(as_alice, one_server, language="zh-Hans+en"))
+        draft = QuoteRevision.objects.get(pk=draft.pk)
+        draft.customer_name = "样例客户（演示）"
+        draft.save()
+        issued = quote_issue(actor=as_alice, revision=draft)
+        reader = pypdf.PdfReader(io.BytesIO(bytes(issued.document.pdf)))
+        text = re.sub(r"\s+", "", "".join(page.extract_text() for page in reader.pages))
+        configuration = one_server[0]["en"]["recommended"]
+        gross = Decimal(configuration["prices"]["rental"]["total"]["amount"])
+        used = configuration["estimate"]["memory_per_gpu"]["total_bytes"] / 2**30
+        for words in (
+            f"{gross:,.2f}",
+            "附录：测算依据",
+            "Appendix:sizingbasis",
+            configuration["gpu_name"].replace(" ", ""),
+            f"{used:.3g}GiB",
+            configuration["estimate"]["assumptions"][0]["source"].replace(" ", "")[:30],
+            one_server[0]["en"]["engine_version"],
+            one_server[0]["en"]["catalog_revision"],
+        ):
+            assert words in text, words
+
+    def test_a_draft_of_the_cluster_renders_with_its_open_prices(self, as_alice, cluster):
+        draft = _make(as_alice, cluster, "purchase")
+        html = pdf.render_html(snapshot.build(draft, list(draft.lines.all())))
+        assert "缺少价格" in html
+
+
+class TestPage:
+    @pytest.fixture
+    def desk(self, client, alice):
+        client.force_login(alice)
+        client.cookies["lang"] = "en"
+        return client
+
+    def test_from_the_sizing_to_the_draft(self, desk, one_server):
+        address = f"{reverse('quotes:new')}?{one_server[1]}&basis=rental"
+        page = desk.get(address)
+        total = one_server[0]["en"]["recommended"]["prices"]["rental"]["total"]["amount"]
+        assert f'<data value="{total}">' in page.content.decode()
+        payload = {
+            "creation_key": page.context["form"]["creation_key"].value(),
+            "language": "en",
+            "customer_name": "Sample Ltd. (demonstration)",
+        }
+        first, second = desk.post(address, payload), desk.post(address, payload)  # a double click
+        assert first.status_code == 302
+        assert first.url == second.url
+        revision = QuoteRevision.objects.get()
+        assert f"{revision.total_gross.quantize(Decimal('0.01'))}" == total
+        assert revision.sizing["query"] == f"basis=rental&{one_server[1]}"
+
+    def test_a_wrong_customer_comes_back_with_what_was_typed(self, desk, one_server):
+        address = f"{reverse('quotes:new')}?{one_server[1]}&basis=purchase"
+        response = desk.post(address, {"language": "en", "customer_name": "A\x00B", "contact_email": "no address"})
+        assert response.status_code == 422
+        assert "no address" in response.content.decode()
+        assert not QuoteRevision.objects.exists()
+
+    @pytest.mark.parametrize("query", ["parameters=zzz&tokens=1T", "tokens=-1", "parameters=70B&gpu=unheard-of", ""])
+    def test_a_question_that_makes_no_sense_is_answered_in_words(self, desk, query):
+        response = desk.get(f"{reverse('quotes:new')}?{query}")
+        assert response.status_code == 422
+        assert "<li>" in response.content.decode()

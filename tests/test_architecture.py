@@ -99,7 +99,7 @@ def reason_against(found: Import) -> str | None:
 
 def is_face(module: str) -> bool:
     parts = module.split(".")[1:3]
-    return bool(FACES & set(parts)) or any(part.endswith("_views") for part in parts)
+    return bool(FACES & set(parts)) or any(part.endswith(("_views", "_urls")) for part in parts)
 
 
 def test_apps_import_in_one_direction(imports: list[Import]) -> None:

@@ -72,7 +72,7 @@ def column_names(model: type[Model]) -> list[str]:
     return [
         f"{field.name}__sku" if field.is_relation else field.name
         for field in model._meta.concrete_fields
-        if not field.primary_key
+        if not field.primary_key and field.name != "file_hash"
     ]
 
 

@@ -26,7 +26,7 @@ from catalog.price_books import (
 )
 from catalog.price_rules import demo_books
 from catalog.records import CatalogFileError, CatalogRecords, Fault, Record
-from catalog.revisions import PART_MODELS, current_revision, revision_record
+from catalog.revisions import PART_MODELS, content_hash, current_revision, revision_record
 
 __all__ = [
     "LoadReport",
@@ -73,15 +73,19 @@ class LoadReport:
         return not self.is_new_revision
 
 
-def catalog_load(*, records: CatalogRecords, is_dry_run: bool = False, reason: str = "load_catalog") -> LoadReport:
+def catalog_load(
+    *, records: CatalogRecords, is_dry_run: bool = False, is_reset: bool = False, reason: str = "load_catalog"
+) -> LoadReport:
     """Brings the catalogue to what the files say, in one transaction; the same files twice change nothing.
 
-    Rows are matched by SKU. The files win over edits of the same rows; a part that has gone from the files retires.
-    Demonstration price books are built last. CatalogFileError when a record does not fit the tables.
+    Rows are matched by SKU. A row is written when its file row is new or has changed since it was last written, so that
+    what an editor changed here stays until the file says something new; `is_reset` writes every row that differs.
+    A part that has gone from the files retires; parts that only an editor made are left alone. Demonstration price
+    books are built last. CatalogFileError when a record does not fit the tables.
     """
     with transaction.atomic():
         before = current_revision()
-        parts = [_write_parts(model, records.of(model.__name__)) for model in WRITE_ORDER]
+        parts = [_write_parts(model, records.of(model.__name__), is_reset=is_reset) for model in WRITE_ORDER]
         parts.append(_write_cloud_prices(records.of("CloudPrice")))
         books = price_books_write(demo_books(records))
         revision = revision_record(reason=reason)
@@ -97,39 +101,41 @@ def catalog_load(*, records: CatalogRecords, is_dry_run: bool = False, reason: s
     return report
 
 
-def _write_parts(model: type[Part], records: tuple[Record, ...]) -> KindCount:
+def _write_parts(model: type[Part], records: tuple[Record, ...], *, is_reset: bool) -> KindCount:
     rows = {row.sku: row for row in model._default_manager.select_for_update()}
+    tier_ids = dict(models.Tier.objects.values_list("sku", "pk")) if model is models.ReferenceBuild else {}
     created: list[Part] = []
     updated: list[Part] = []
     faults: list[Fault] = []
-    changed_fields: set[str] = {"is_active"}
-    tier_ids = dict(models.Tier.objects.values_list("sku", "pk")) if model is models.ReferenceBuild else {}
+    changed_fields: set[str] = {"is_active", "file_hash"}
     for record in records:
-        values = _column_values(record, tier_ids)
+        file_hash = content_hash(dict(record.fields))
         row = rows.pop(record.key, None)
+        if row is not None and row.file_hash == file_hash and not is_reset:
+            continue
+        values = _column_values(record, tier_ids) | {"file_hash": file_hash, "is_active": True}
         if row is None:
             row = model(**values)
             created.append(row)
         else:
             changes = {name: value for name, value in values.items() if getattr(row, name) != value}
-            if not changes and row.is_active:
-                continue
             for name, value in changes.items():
                 setattr(row, name, value)
             changed_fields |= set(changes)
-            row.is_active = True
-            updated.append(row)
+            updated += [row] if changes else []
         faults += _field_faults(row, record)
     if faults:
         raise CatalogFileError(tuple(sorted(faults)))
-    gone = [row for row in rows.values() if row.is_active]
+    gone = [row for row in rows.values() if row.file_hash]
     for row in gone:
-        row.is_active = False
+        row.is_active, row.file_hash = False, ""
     model._default_manager.bulk_create(created)
     model._default_manager.bulk_update([*updated, *gone], sorted(changed_fields), batch_size=100)
     changed = {row.sku for row in updated}
     if model is models.Server:
-        changed |= _write_supported_gpus(records) - {row.sku for row in created}
+        written = changed | {row.sku for row in created}
+        wanted = [record for record in records if is_reset or record.key in written]
+        changed |= _write_supported_gpus(wanted) - {row.sku for row in created}
     return KindCount(
         kind=model.__name__,
         created=len(created),
@@ -159,7 +165,7 @@ def _field_faults(row: Model, record: Record) -> list[Fault]:
     return []
 
 
-def _write_supported_gpus(records: tuple[Record, ...]) -> set[str]:
+def _write_supported_gpus(records: list[Record]) -> set[str]:
     """Which GPUs each server takes; gives the SKUs of the servers whose list changed."""
     through = models.Server.supported_gpus.through
     gpu_ids = dict(models.Gpu.objects.values_list("sku", "pk"))

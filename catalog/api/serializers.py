@@ -41,7 +41,7 @@ class PartSerializer(serializers.ModelSerializer[Any]):
         return field_class, kwargs
 
 
-HIDDEN = ["id", "is_active"]
+HIDDEN = ["id", "is_active", "file_hash"]
 
 
 class GpuSerializer(PartSerializer):

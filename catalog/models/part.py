@@ -55,6 +55,8 @@ class Part(models.Model):
     checked_on = models.DateField(_("checked on"), null=True, blank=True)
     unverified_fields = models.JSONField(_("unverified fields"), default=list, blank=True)
     notes = models.TextField(_("notes"), blank=True, default="")
+    # of the file's row when it was last written here: tells an editor's change from a change of the file
+    file_hash = models.CharField(max_length=64, blank=True, default="", editable=False)
 
     class Meta:
         abstract = True

@@ -121,6 +121,45 @@ def test_an_edited_row_is_updated_in_place_under_a_new_revision(catalog: None, f
 
 
 @pytest.mark.django_db
+def test_what_an_editor_changed_stays_until_the_file_says_something_new(catalog: None, folder: Path) -> None:
+    gpus = Gpu.objects.filter(sku="nvidia-h100-sxm5-80gb")
+    gpus.update(tdp_watts=650.0, is_active=False)
+    server = Server.objects.get(sku="nvidia-dgx-h100")
+    server.supported_gpus.clear()
+    load()
+    assert gpus.get().tdp_watts == 650.0
+    assert not gpus.get().is_active
+    assert not server.supported_gpus.exists()
+
+    def new_note(rows: list[dict[str, str]]) -> None:
+        next(row for row in rows if row["sku"] == "nvidia-h100-sxm5-80gb")["notes"] = "new"
+
+    edit(folder / "gpus.csv", new_note)
+    load(folder)
+    assert (gpus.get().tdp_watts, gpus.get().notes, gpus.get().is_active) == (700.0, "new", True)
+    assert not server.supported_gpus.exists()
+
+
+@pytest.mark.django_db
+def test_a_reset_brings_edited_rows_back_to_the_files(catalog: None) -> None:
+    revision = current_revision()
+    Gpu.objects.filter(sku="nvidia-h100-sxm5-80gb").update(tdp_watts=650.0)
+    Server.objects.get(sku="nvidia-dgx-h100").supported_gpus.clear()
+    load(DEFAULT_FOLDER, "--reset")
+    assert Gpu.objects.get(sku="nvidia-h100-sxm5-80gb").tdp_watts == 700.0
+    assert Server.objects.get(sku="nvidia-dgx-h100").supported_gpus.count() == 1
+    assert current_revision() == revision
+
+
+@pytest.mark.django_db
+def test_a_part_that_only_an_editor_made_is_left_alone(catalog: None) -> None:
+    values = models.Nic.objects.values().get(sku="nvidia-cx7-1p-400-vpi") | {"id": None, "sku": "own", "file_hash": ""}
+    models.Nic.objects.create(**values)
+    load()
+    assert models.Nic.objects.get(sku="own").is_active
+
+
+@pytest.mark.django_db
 def test_a_row_that_has_gone_retires_and_comes_back(catalog: None, folder: Path) -> None:
     edit(folder / "nics.csv", lambda rows: rows.pop())
     gone = models.Nic.objects.order_by("pk").last()

@@ -17,21 +17,23 @@ DEFAULT_FOLDER = Path(__file__).resolve().parent.parent.parent / "data"
 
 class Command(BaseCommand):
     help = (
-        "Loads or updates the catalogue and the demonstration price books from CSV files. The files win over edits of "
-        "the same rows; a part that has gone from the files retires. All or nothing; the same files twice change "
-        "nothing."
+        "Loads or updates the catalogue and the demonstration price books from CSV files. A row is written when the "
+        "file says something new about it: edits made here stay until then, or until --reset. A part that has gone from the "
+        "files retires. All or nothing; the same files twice change nothing."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("folder", nargs="?", type=Path, default=DEFAULT_FOLDER, metavar="DIR", help="CSV folder")
         parser.add_argument("--dry-run", action="store_true", help="check and count, write nothing")
+        parser.add_argument("--reset", action="store_true", help="write rows that were edited here too")
 
     def handle(self, *args: Any, **options: Any) -> None:
         folder: Path = options["folder"]
         if not folder.is_dir():
             raise CommandError(_("%(folder)s is not a folder.") % {"folder": folder})
         try:
-            report = catalog_load(records=read_catalog(folder), is_dry_run=options["dry_run"])
+            records = read_catalog(folder)
+            report = catalog_load(records=records, is_dry_run=options["dry_run"], is_reset=options["reset"])
         except CatalogFileError as error:
             for fault in error.faults:
                 self.stderr.write(str(fault))

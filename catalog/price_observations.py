@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 from decimal import ROUND_HALF_UP, Decimal
@@ -78,7 +79,7 @@ class ProxyPrice:
     proxy_item: str
     currency: str
     amount: Decimal
-    checked_on: date
+    as_of: date | None  # of the similar item's own price
     notes: str
 
 
@@ -103,12 +104,15 @@ def purchase_observation(record: Record) -> PurchaseObservation:
     )
 
 
-def proxy_price(record: Record) -> ProxyPrice:
+def proxy_price(record: Record, purchases: Iterable[PurchaseObservation]) -> ProxyPrice:
+    """The similar item is named as in the purchase prices, which give its date."""
+    item = str(record.fields["proxy_item"])
+    dates = [row.as_of for row in purchases if row.as_of and row.item == item]
     return ProxyPrice(
         sku=str(record.fields["sku"]),
-        proxy_item=str(record.fields["proxy_item"]),
+        proxy_item=item,
         currency=str(record.fields["currency"]),
         amount=cast("Decimal", record.fields["price"]),
-        checked_on=cast("date", record.fields["checked_on"]),
+        as_of=max(dates, default=None),
         notes=str(record.fields["notes"]),
     )

@@ -102,7 +102,7 @@ def part_price(market: Market, sku: str) -> PriceRecord | None:
             amount=round_to(convert(proxy.amount, proxy.currency, market.currency), CENT),
             origin_mark="proxy",
             origin_text=f"{proxy.proxy_item}: {proxy.notes}",
-            as_of=proxy.checked_on,
+            as_of=proxy.as_of,
         )
     return None
 
@@ -235,7 +235,7 @@ def build_price(market: Market, build: Record) -> PriceRecord | None:
 # --- books ---------------------------------------------------------------------------------------------------------
 def purchase_market(records: CatalogRecords, currency: str) -> Market:
     purchases = tuple(purchase_observation(record) for record in records.of("PurchaseObservation"))
-    proxies = {proxy.sku: proxy for proxy in (proxy_price(record) for record in records.of("ProxyPrice"))}
+    proxies = {proxy.sku: proxy for proxy in (proxy_price(record, purchases) for record in records.of("ProxyPrice"))}
     list_prices: dict[str, tuple[Decimal, str, str]] = {}
     for kind, field in (("Cpu", "list_price_usd"), ("MemoryModule", "typical_price_usd"), ("Ssd", "typical_price_usd")):
         for record in records.of(kind):

@@ -17,9 +17,9 @@ DEFAULT_FOLDER = Path(__file__).resolve().parent.parent.parent / "data"
 
 class Command(BaseCommand):
     help = (
-        "Loads or updates the catalogue and the demonstration price books from CSV files. A row is written when the "
-        "file says something new about it: edits made here stay until then, or until --reset. A part that has gone from the "
-        "files retires. All or nothing; the same files twice change nothing."
+        "Loads or updates the catalogue and the demonstration price books from CSV files. "
+        "A row is written when the file says something new about it; edits made here stay till then, or till --reset. "
+        "A part that has gone from the files retires. All or nothing; the same files twice change nothing."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -72,6 +72,8 @@ SENTENCES: dict[str, str | Promise] = {
         "The global batch moved from %(asked)s to %(used)s sequences, a multiple of what the layout needs."
     ),
     # the search
+    "dearer": _("%(gpu)s: the run costs %(cost_ratio)s times as much."),
+    "no_price": _("%(gpu)s meets the conditions, but a price of it (rent or purchase) is not known."),
     "relax_deadline": _(
         "The fastest is %(training_seconds)s, on %(gpu_count)s x %(gpu)s: a deadline from there on can be met."
     ),
@@ -102,8 +104,6 @@ REJECTIONS: dict[str, str | Promise] = {
         "%(gpu)s misses the deadline: %(training_seconds)s on %(gpu_count)s GPUs against %(deadline_seconds)s."
     ),
     "over_budget": _("%(gpu)s: its cheapest run costs %(amount)s, the budget is %(budget)s."),
-    "dearer": _("%(gpu)s: the run costs %(cost_ratio)s times as much."),
-    "no_price": _("%(gpu)s meets the conditions, but a price of it (rent or purchase) is not known."),
     "gpu_not_orderable": _("No orderable server of the catalogue takes %(gpu)s."),
     "exceeds_site": _(
         "%(gpu)s: the site's power and racks take %(limit)s GPUs of it, less than one server or the size asked."
@@ -194,7 +194,7 @@ def rejection_message(code: str, params: Mapping[str, Any]) -> str:
     """Why a GPU fell out, in one sentence with the figure that decides."""
     if code == "does_not_fit" and params.get("smallest_gpu_count") is None:
         code = "does_not_fit_anywhere"
-    return filled(REJECTIONS[code], params)
+    return filled(REJECTIONS[code] if code in REJECTIONS else SENTENCES[code], params)
 
 
 def problem_answer(problem: Problem, words: Mapping[str, str] | None = None) -> ProblemAnswer:

@@ -41,7 +41,8 @@ def result_context(
     context: dict[str, Any] = {
         "answer": answer,
         "deadline_seconds": deadline_seconds,
-        "asked_parameter_count": checked.model.parameters or answer["model"]["parameter_count"],
+        "asked_parameter_count": asked_parameter_count(checked, answer),
+        "compare_url": f"{reverse('advisor:compare')}?{query}",
         "canonical_url": f"{origin}{reverse('advisor:sizing')}?{query}",
         "api_url": _api_url(origin, query),
         "quote_links": _quote_links(query) if best else [],
@@ -79,6 +80,11 @@ def result_context(
         "has_serious_checks": any(check["severity"] in {"blocks", "check"} for check in best["checks"]),
         "ownership_rows": _ownership_rows(rent_or_buy) if rent_or_buy else [],
     }
+
+
+def asked_parameter_count(checked: CheckedRecommendation, answer: Mapping[str, Any]) -> float:
+    """The count as asked for; an inferred shape differs from it by up to a percent and is shown beside."""
+    return float(checked.model.parameters or answer["model"]["parameter_count"])
 
 
 def _without_name(reason: str, row: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ from advisor import views
 app_name = "advisor"
 urlpatterns = [
     path("", views.sizing, name="sizing"),
+    path("compare", views.compare, name="compare"),
     path("method", views.method, name="method"),
     path("validation", views.validation, name="validation"),
     path("theme/", views.theme, name="theme"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import parse_qsl
 
 from django.conf import settings
 from django.core.paginator import Paginator
@@ -18,10 +19,11 @@ from django.views.decorators.http import require_GET, require_POST
 from django.views.decorators.vary import vary_on_headers
 
 from advisor import method_text
+from advisor.compare_page import comparison
 from advisor.form_page import PAGE_NAMES, expert_groups, page_form
 from advisor.inputs import InputError
 from advisor.method_page import constants, sections
-from advisor.result_page import EXAMPLE_QUERY, result_context
+from advisor.result_page import EXAMPLE_QUERY, asked_parameter_count, result_context
 from advisor.services import scenario_search
 from advisor.validation_page import validation as stored_validation
 
@@ -59,6 +61,28 @@ def sizing(request: HttpRequest) -> HttpResponse:
     elif is_fragment:
         response["HX-Push-Url"] = f"{reverse('advisor:sizing')}?{form.query}"
     return response
+
+
+@require_GET
+def compare(request: HttpRequest) -> HttpResponse:
+    """The case of the query string on each of its GPUs, or on those that its answer ranks first."""
+    is_asked = any(name not in PAGE_NAMES for name in request.GET)
+    form = page_form(request.GET if is_asked else None)
+    context: dict[str, Any] = {"form": form, "example_query": EXAMPLE_QUERY, "raw_query": request.GET.urlencode()}
+    if is_asked and form.is_valid() and form.checked is not None:
+        try:
+            context["compared"] = scenario_search(checked=form.checked)
+            context["comparison"] = comparison(form.checked, form.query)
+        except InputError as error:
+            form.add_faults(error)
+        else:
+            context["deadline_seconds"] = form.checked.deadline_seconds
+            context["asked_parameter_count"] = asked_parameter_count(form.checked, context["compared"])
+            context["gpu_choices"] = form["gpu"].field.widget.choices
+            context["shown_gpus"] = {column.gpu for column in context["comparison"].columns}
+            context["kept_pairs"] = [pair for pair in parse_qsl(form.query) if pair[0] != "gpu"]
+    is_refused = form.is_bound and bool(form.errors)
+    return render(request, "advisor/compare.html", context, status=422 if is_refused else 200)
 
 
 @require_GET

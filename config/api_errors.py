@@ -9,6 +9,7 @@ from http import HTTPStatus
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
+from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, JsonResponse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -18,6 +19,7 @@ from rest_framework.views import set_rollback
 
 logger = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
+DATABASE_RETRY_SECONDS = "5"
 TITLES = {
     400: _("Bad request"),
     401: _("Log in first"),
@@ -81,6 +83,11 @@ def problem_response(error: Exception, context: dict[str, Any]) -> Response | No
             headers["Retry-After"] = str(max(1, math.ceil(wait)))
         if challenge := getattr(error, "auth_header", None):
             headers["WWW-Authenticate"] = challenge
+    elif isinstance(error, (OperationalError, InterfaceError)):
+        logger.error("database error, request %s", getattr(request, "request_id", "-"), exc_info=error)
+        status, code = 503, "database_unavailable"
+        detail = gettext("The database does not answer. Try again in a few seconds.")
+        headers["Retry-After"] = DATABASE_RETRY_SECONDS
     else:
         logger.exception("unhandled error, request %s", getattr(request, "request_id", "-"), exc_info=error)
         status, code, detail = (

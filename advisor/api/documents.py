@@ -39,6 +39,7 @@ ANSWER_CODES: tuple[tuple[int, str, Text], ...] = (
     (429, "throttled", _("Too many requests from one address; wait for Retry-After seconds.")),
     (500, "internal_error", _("Our fault. The request id finds it in our log.")),
     (503, "overloaded", _("Busy; wait for Retry-After seconds.")),
+    (503, "database_unavailable", _("The database does not answer. Try again in a few seconds.")),
 )
 
 

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from django.db import OperationalError
 from django.test import Client, override_settings
 
 from advisor.api.examples import ESTIMATE_EXAMPLE, FINE_TUNING_EXAMPLE
@@ -197,3 +198,13 @@ class TestRefused:
         )
         body = assert_problem(response, 500, "internal_error")
         assert "secret" not in json.dumps(body)
+
+    def test_a_database_that_is_down(self, monkeypatch):
+        def fail(**_options: Any) -> None:
+            raise OperationalError("connection to server at 10.0.0.1 failed")
+
+        monkeypatch.setattr("advisor.api.views.scenario_estimate", fail)
+        response = post({"model": {"parameters": "7B"}})
+        body = assert_problem(response, 503, "database_unavailable")
+        assert response["Retry-After"] == "5"
+        assert "10.0.0.1" not in json.dumps(body)

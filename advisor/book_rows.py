@@ -40,6 +40,7 @@ def load_books(on: date) -> Mapping[Market, Book]:
     prices = _rows_by_book(key)
     return {
         (row.basis, row.currency): Book(
+            key=f"{row.pk}:{row.content_hash}:{row.published_at}",
             code=row.code,
             name=row.name_zh if is_chinese() else row.name_en,
             basis=row.basis,

@@ -116,14 +116,7 @@ def configuration_reasons(
     if configuration["run_cost"] is None:
         reasons.append(_("Its rental price is not known: it ranks behind priced configurations."))
     elif cheapest_other is not None and cheapest_other["run_cost"] is not None:
-        reasons.append(
-            _("The run costs %(own)s in GPU-hours; the next, %(gpu)s, costs %(other)s.")
-            % {
-                "own": _money(configuration["run_cost"]),
-                "gpu": f"{cheapest_other['gpu_count']} x {cheapest_other['gpu_name']}",
-                "other": _money(cheapest_other["run_cost"]),
-            }
-        )
+        reasons.append(_cost_reason(configuration, cheapest_other))
     nearest = configuration["nearest_run"]
     if nearest is None:
         reasons.append(_("No published run on this GPU is close to the job: the range is wider."))
@@ -139,6 +132,28 @@ def configuration_reasons(
             }
         )
     return reasons
+
+
+def _cost_reason(configuration: ConfigurationAnswer, other: ConfigurationAnswer) -> str:
+    """Against the cheapest of the others; where that one is cheaper, what speaks against it."""
+    own, its = configuration["run_cost"], other["run_cost"]
+    if own is None or its is None:
+        raise ValueError("Both configurations need a cost.")
+    figures = {
+        "own": _money(own),
+        "gpu": f"{other['gpu_count']} x {other['gpu_name']}",
+        "other": _money(its),
+        "servers": configuration["server_count"],
+        "more": other["server_count"],
+    }
+    if Decimal(its["amount"]) < Decimal(own["amount"]):
+        text = _(
+            "%(gpu)s would cost %(other)s instead of %(own)s, closer than prices are known, but takes %(more)d servers "
+            "instead of %(servers)d."
+        )
+    else:
+        text = _("The run costs %(own)s in GPU-hours; the next, %(gpu)s, costs %(other)s.")
+    return text % figures
 
 
 def _money(value: MoneyAnswer) -> str:

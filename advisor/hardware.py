@@ -30,7 +30,7 @@ from advisor.parts import (
     SwitchPart,
     TierPart,
 )
-from advisor.price_books import Book, hourly_price, server_price
+from advisor.price_books import Book, PartPrice, hourly_price, server_price
 from advisor.server_build import compute_nic, gpus_in, server_build, servers_for
 from catalog import models
 from catalog.services import current_revision
@@ -509,10 +509,24 @@ def _hourly_cost(
     term_months: int | None,
 ) -> float | None:
     """Rent of an hour; with a purchase book beside it only where both sides have a price, so that they compare."""
-    owned = server_price(purchase, server_build(parts, gpu, server)) if purchase is not None else None
+    owned = _owned_price(parts, gpu, server, purchase) if purchase is not None else None
     if purchase is not None and owned is None:
         return None
     if rental is not None:
         hourly = hourly_price(rental, gpu.sku, term_months)
         return float(hourly.amount) if hourly else None
     return float(owned.amount) / gpus_in(server, gpu) / AMORTISATION_HOURS if owned is not None else None
+
+
+_OWNED: dict[tuple[str, str, str, str], PartPrice | None] = {}
+_OWNED_LIMIT = 4096
+
+
+def _owned_price(parts: Parts, gpu: GpuPart, server: ServerPart, book: Book) -> PartPrice | None:
+    """Purchase price of the populated server, kept by catalogue revision and book."""
+    key = (parts.revision, book.key, gpu.sku, server.sku)
+    if key not in _OWNED:
+        if len(_OWNED) >= _OWNED_LIMIT:
+            _OWNED.clear()
+        _OWNED[key] = server_price(book, server_build(parts, gpu, server))
+    return _OWNED[key]

@@ -42,6 +42,7 @@ class BookPrice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Book:
+    key: str  # names these very rows: what is derived from them may be kept under it
     code: str
     name: str
     basis: str

@@ -41,6 +41,7 @@ def _book(*rows, currency="CNY", basis="rental"):
     for row in rows:
         prices[row.sku] = (*prices.get(row.sku, ()), row)
     return Book(
+        key="test",
         code="test",
         name="Test",
         basis=basis,

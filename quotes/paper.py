@@ -230,7 +230,7 @@ def _row(line: dict[str, Any], currency: str, index: int) -> Row:
         name=line["name"],
         specification=line["specification"],
         quantity=_quantity(line["quantity"]),
-        unit=unit_label("each" if line["unit"] == "server_month" else line["unit"], line["kind"]),
+        unit=_unit(line),
         periods=str(line["period_count"]) if is_monthly(line["unit"]) else "",
         unit_price=_unit_price(line["unit_price"], currency),
         discount=_percent(line["discount_fraction"]) if Decimal(line["discount_fraction"]) else "",
@@ -239,6 +239,13 @@ def _row(line: dict[str, Any], currency: str, index: int) -> Row:
         is_indicative=line["is_indicative"] and not is_included,
         is_missing=line["unit_price"] is None and not is_included,
     )
+
+
+def _unit(line: dict[str, Any]) -> Promise | str:
+    """Where the months have a column of their own, the unit of a server-month is the server."""
+    if line["unit"].endswith("server_month"):
+        return unit_label("each", "server")
+    return unit_label(line["unit"], line["kind"])
 
 
 def _amount(money: Mapping[str, str] | None) -> str:

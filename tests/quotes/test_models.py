@@ -6,7 +6,7 @@ from datetime import date
 from decimal import Decimal
 
 import pytest
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 
 from quotes.models import AuditEntry, FrozenError, QuoteDocument, QuoteLine, QuoteRevision, end_of_day
 from quotes.services import quote_issue
@@ -140,6 +140,43 @@ class TestFrozen:
         issued.internal_note = "called"
         issued.save(update_fields=["internal_note"])
         assert QuoteRevision.objects.get(pk=issued.pk).internal_note == "called"
+
+
+class TestTheDatabaseItselfRefuses:
+    """Statements that go past all of the models' guards."""
+
+    @pytest.mark.parametrize(
+        "statement",
+        [
+            "UPDATE quotes_quoterevision SET customer_name = 'x'",
+            "UPDATE quotes_quoterevision SET total_gross = 1",
+            "UPDATE quotes_quoterevision SET snapshot = 'x'",
+            "UPDATE quotes_quoterevision SET number = 'x'",
+            "UPDATE quotes_quoterevision SET expires_at = '2099-01-01'",
+            "UPDATE quotes_quoteline SET unit_price = 1",
+            "UPDATE quotes_quotedocument SET sha256 = sha256",
+            "UPDATE quotes_auditentry SET reason = 'x'",
+        ],
+    )
+    def test_raw_statements(self, issued, statement):
+        with pytest.raises(IntegrityError, match="do not change"), transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(statement)
+
+    def test_a_line_slipped_in_afterwards(self, issued):
+        columns = [field.column for field in QuoteLine._meta.local_fields if field.column != "id"]
+        values = ", ".join("9" if name == "position" else name for name in columns)
+        statement = f"INSERT INTO quotes_quoteline ({', '.join(columns)}) SELECT {values} FROM quotes_quoteline"  # noqa: S608  (our own names)
+        with pytest.raises(IntegrityError, match="do not change"), transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(statement)
+
+    def test_drafts_and_states_still_move(self, draft, as_alice):
+        with connection.cursor() as cursor:
+            cursor.execute("UPDATE quotes_quoterevision SET customer_name = 'x'")
+            cursor.execute("UPDATE quotes_quoteline SET unit_price = 1")
+        quote_issue(actor=as_alice, revision=draft, render=_bytes)
+        with connection.cursor() as cursor:
+            cursor.execute("UPDATE quotes_quoterevision SET state = 'sent'")
+        assert QuoteRevision.objects.get().state == "sent"
 
 
 def test_the_day_ends_at_the_sellers_place():

@@ -144,8 +144,9 @@ class TestList:
         assert [row.number for row, _state in page.context["rows"]] == [issued.number]
         assert issued.number in page.content.decode()
 
-    def test_expired_is_a_state_of_its_own(self, desk, issued):
-        QuoteRevision._base_manager.all()._update([(QuoteRevision._meta.get_field("expires_at"), None, timezone.now())])
+    def test_expired_is_a_state_of_its_own(self, desk, issued, monkeypatch):
+        limit = issued.expires_at
+        monkeypatch.setattr(timezone, "now", lambda: limit)
         assert len(desk.get(reverse("quotes:list"), {"state": "expired"}).context["rows"]) == 1
         assert len(desk.get(reverse("quotes:list"), {"state": "issued"}).context["rows"]) == 0
 

@@ -33,6 +33,7 @@ from advisor.hardware import fabric_spec, load_parts, spec_in_server
 from advisor.input_types import CheckedEstimate, CheckedRecommendation
 from advisor.parts import GpuPart, Parts
 from advisor.problem_words import problem_answer
+from advisor.recommendation import recommendation
 from advisor.requested_gpu import refused, requested_gpu
 from advisor.server_build import STANDARD_GPUS_PER_SERVER, gpus_in, servers_for
 from advisor.training_plan import job_from
@@ -134,8 +135,6 @@ def scenario_search(*, checked: CheckedRecommendation, on: date | None = None) -
     InputError
         For an unknown preset or GPU, or a hostile config.
     """
-    from advisor.recommendation import recommendation
-
     day = on or timezone.localdate()
     parts = load_parts()
     key = cache_key("recommendation", checked, parts.revision, day.isoformat())

@@ -1,0 +1,173 @@
+"""What is searched, with which target, and which candidates the budget pays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from advisor.answers import (
+    ProblemAnswer,
+    RejectionAnswer,
+)
+from advisor.calibration_data import current_calibration
+from advisor.configuration import Setting
+from advisor.engine.search import search
+from advisor.engine.specs import (
+    Assumption,
+    Candidate,
+    HardwareOption,
+    Origin,
+    SearchResult,
+    Target,
+)
+from advisor.engine.units import SECONDS_PER_DAY, SECONDS_PER_HOUR
+from advisor.estimate_answer import finite
+from advisor.explain import (
+    rejection_answer,
+)
+from advisor.hardware import hardware_options, selectable_gpus
+from advisor.input_types import CheckedRecommendation
+from advisor.parts import GpuPart
+from advisor.prices import run_cost
+from advisor.requested_gpu import requested_gpu
+from advisor.server_build import servers_for
+from advisor.site_search import grouped_by_limit, merged, site_gpu_limits
+from advisor.training_plan import Job
+
+# Without a deadline: the least cost among clusters that finish within this time. Cost hardly changes with size while
+# scaling is near linear, so that without any horizon the answer would be the smallest cluster or the largest.
+VALUE_HORIZON_DAYS = 90
+VALUE_RULE = Assumption(
+    name="value_rule",
+    value=VALUE_HORIZON_DAYS,
+    unit="d",
+    origin=Origin.DERIVED,
+    source=(
+        "no deadline was given: least cost among clusters that finish within 90 days; published runs took 21 "
+        "(LLaMA), 54 "
+        "(Llama 3) and 118 days (BLOOM)"
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hardware:
+    """What may be searched, and what fell out before."""
+
+    options: tuple[HardwareOption, ...]
+    rejected: tuple[RejectionAnswer, ...]
+    notes: tuple[ProblemAnswer, ...]
+
+
+def searched_hardware(setting: Setting) -> Hardware:
+    """The GPUs asked for, or every sizeable GPU that an orderable server takes."""
+    parts, checked = setting.parts, setting.checked
+    notes: list[ProblemAnswer] = []
+    rejected: list[RejectionAnswer] = []
+    gpus: list[GpuPart] = []
+    if checked.gpus:
+        for index, text in enumerate(checked.gpus):
+            gpu, problems = requested_gpu(parts, text, f"/hardware/gpus/{index}")
+            notes += problems
+            if not servers_for(parts, gpu, cooling=checked.cooling):
+                rejected.append(rejection_answer(parts, gpu.sku, "gpu_not_orderable", {}))
+            elif gpu not in gpus:
+                gpus.append(gpu)
+    else:
+        gpus = list(selectable_gpus(parts))
+    rental = setting.books.get(("rental", cost_currency(checked))) if checked.basis != "purchase" else None
+    purchase = setting.book("purchase") if checked.basis != "rental" else None
+    options = hardware_options(
+        parts,
+        gpus,
+        gpu_count=checked.gpu_count,
+        cooling=checked.cooling,
+        rental=rental,
+        purchase=purchase,
+        term_months=setting.term_months,
+    )
+    return Hardware(options=options, rejected=tuple(rejected), notes=tuple(notes))
+
+
+def cost_currency(checked: CheckedRecommendation) -> str:
+    """A budget is tested in its own currency, by that currency's book."""
+    return checked.budget[1] if checked.budget is not None else checked.currency
+
+
+def searched(
+    setting: Setting, options: tuple[HardwareOption, ...], target: Target
+) -> tuple[SearchResult, list[RejectionAnswer]]:
+    """One search; with a site's limits one for each size that power and racks allow, merged."""
+    checked = setting.checked
+    if checked.max_it_watts is None and checked.max_racks is None:
+        return one_search(setting, options, target), []
+    limits = site_gpu_limits(
+        setting.parts,
+        options,
+        max_it_watts=checked.max_it_watts,
+        max_racks=checked.max_racks,
+        cooling=checked.cooling,
+    )
+    groups = grouped_by_limit(options, limits, target)
+    kept = {option.gpu.sku for group in groups.values() for option in group}
+    outside = [
+        rejection_answer(setting.parts, option.gpu.sku, "exceeds_site", {"limit": limits[option.gpu.sku]})
+        for option in options
+        if option.gpu.sku not in kept
+    ]
+    results = [
+        one_search(setting, tuple(group), replace(target, max_gpu_count=limit)) for limit, group in groups.items()
+    ]
+    return merged(results) if results else one_search(setting, (), target), outside
+
+
+def search_target(checked: CheckedRecommendation, job: Job) -> Target:
+    deadline = checked.deadline_seconds
+    if deadline is None and checked.gpu_count is None and job.plan.tokens is not None:
+        deadline = VALUE_HORIZON_DAYS * SECONDS_PER_DAY
+    return Target(
+        deadline_seconds=deadline,
+        max_gpu_count=checked.max_gpu_count,
+        gpu_count=checked.gpu_count,
+        max_cost=None if checked.budget is None or checked.basis == "purchase" else float(checked.budget[0]),
+    )
+
+
+def one_search(setting: Setting, options: tuple[HardwareOption, ...], target: Target) -> SearchResult:
+    return search(
+        model=setting.job.model,
+        plan=setting.job.plan,
+        target=target,
+        options=options,
+        deployment=setting.checked.deployment,
+        calibration=current_calibration(),
+    )
+
+
+def all_candidates(result: SearchResult) -> list[Candidate]:
+    return [*([result.recommended] if result.recommended else []), *result.alternatives]
+
+
+def candidate_cost(setting: Setting, candidate: Candidate) -> Decimal | None:
+    """Money of the run by the rental book, exact; what the budget is tested against."""
+    seconds = finite(candidate.estimate.time.training_seconds)
+    if seconds is None:
+        return None
+    hours = candidate.estimate.scenario.cluster.gpu_count * seconds / SECONDS_PER_HOUR
+    book = setting.books.get(("rental", cost_currency(setting.checked)))
+    return run_cost(book, candidate.option.gpu.sku, hours, setting.term_months)
+
+
+def within_budget(setting: Setting, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Candidates whose run the budget pays, in their order; all of them without a budget."""
+    budget = setting.checked.budget
+    if budget is None:
+        return list(candidates)
+    amount = budget[0]
+    kept = []
+    for candidate in candidates:
+        cost = candidate_cost(setting, candidate)
+        if cost is not None and cost <= amount:
+            kept.append(candidate)
+    return kept

@@ -16,10 +16,8 @@ from numpy.typing import NDArray
 
 from advisor.engine.calibration import FAMILY_PARENTS, Calibration
 from advisor.engine.candidates import Candidates
-from advisor.engine.estimate import ScenarioError, best_index, domain_size, is_fully_stated, stated_candidate
+from advisor.engine.estimate import ScenarioError, settle
 from advisor.engine.evaluate import evaluate
-from advisor.engine.fitting import available_bytes
-from advisor.engine.layouts import enumerate_layouts
 from advisor.engine.machine import machine
 from advisor.engine.specs import Scenario
 from advisor.engine.workload import Workload, workload
@@ -43,25 +41,16 @@ class FitRow:
     weight: float
 
 
-def settle(run: RunRow, calibration: Calibration) -> tuple[Scenario, Workload, Candidates] | None:
+def settled_layout(run: RunRow, calibration: Calibration) -> tuple[Scenario, Workload, Candidates] | None:
     """The layout of a run; what its source leaves open is the best that fits under the given constants."""
     scenario = run.scenario
     if scenario is None:
         return None
-    plan, cluster = scenario.plan, scenario.cluster
-    work = workload(scenario.model, plan)
-    if is_fully_stated(scenario.layout):
-        return scenario, work, stated_candidate(plan, cluster, scenario.layout)
-    domain = domain_size(cluster.gpu, cluster.gpus_per_server)
-    candidates = enumerate_layouts(scenario.model, plan, scenario.layout, [cluster.gpu_count], domain)
-    if len(candidates) == 0:
+    work = workload(scenario.model, scenario.plan)
+    settled = settle(scenario, work, calibration)
+    if settled is None:
         return None
-    try:
-        rates = machine(cluster.gpu, cluster.gpus_per_server, cluster.fabric, plan, cluster.deployment, calibration)
-    except ValueError:
-        return None
-    evaluated = evaluate(work, plan, candidates, rates, calibration, available_bytes(cluster.gpu, plan))
-    index = best_index(evaluated, candidates, available_bytes(cluster.gpu, plan))
+    candidates, _, index, _ = settled
     return scenario, work, candidates.take(slice(index, index + 1))
 
 
@@ -72,7 +61,7 @@ def fit_rows(runs: Sequence[RunRow], calibration: Calibration) -> list[FitRow]:
     for run in runs:
         published = run.published_tokens_per_second_per_gpu
         try:
-            settled = settle(run, calibration) if published else None
+            settled = settled_layout(run, calibration) if published else None
         except (ScenarioError, ValueError):
             settled = None
         if settled is not None and published:

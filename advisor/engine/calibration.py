@@ -69,7 +69,7 @@ class Calibration:
     overhead_bytes_distributed: float
     activation_transient_factor: float
     moe_imbalance_factor: float
-    # 90 % band of the residuals that these constants leave, by "family/kind"; the answers' low and high use it
+    # band that holds four of five residuals that these constants leave, by "family/kind": the answers' low and high
     error_band_fraction: Mapping[str, float]
 
     @classmethod

@@ -10,11 +10,12 @@ from numpy.typing import ArrayLike
 
 from advisor.engine import flops, parameters, reliability, storage
 from advisor.engine.calibration import Calibration, by_family
-from advisor.engine.candidates import Candidates, FloatArray, from_layout
+from advisor.engine.candidates import Candidates, FloatArray, concatenate, from_layout
 from advisor.engine.evaluate import Evaluated, evaluate
 from advisor.engine.fitting import available_bytes, model_state_bytes, smallest_gpu_count_that_fits
 from advisor.engine.layouts import enumerate_layouts, micro_batch_count
-from advisor.engine.machine import Machine, compute_precision, dense_peak, machine
+from advisor.engine.machine import Machine, machine
+from advisor.engine.problems import find_problems
 from advisor.engine.specs import (
     Assumption,
     ClusterSpec,
@@ -65,56 +66,6 @@ def domain_size(gpu: GpuSpec, gpus_per_server: int) -> int:
     return max(gpu.scale_up_domain_size if gpu.scale_up_bytes_per_second > 0 else gpus_per_server, 1)
 
 
-def find_problems(model: ModelSpec, plan: TrainingPlan, cluster: ClusterSpec, request: LayoutRequest) -> list[Problem]:
-    """Contradictions between fields, before anything is computed. Every cross-field rule of a scenario lives here."""
-    problems: list[Problem] = []
-    if dense_peak(cluster.gpu, compute_precision(plan)) is None:
-        offered = ", ".join(sorted(p.value for p in cluster.gpu.dense_peak_flops_per_second))
-        problems.append(
-            Problem(
-                field="/training/precision",
-                code="unsupported_precision",
-                params={"gpu": cluster.gpu.name, "precision": plan.precision.value, "offered": offered},
-            )
-        )
-    t, p, c = request.tensor_parallel, request.pipeline_parallel, request.context_parallel
-    product = (t or 1) * (p or 1) * (c or 1)
-    if cluster.gpu_count and cluster.gpu_count % product:
-        problems.append(
-            Problem(
-                field="/layout",
-                code="layout_not_divisible",
-                params={"gpu_count": cluster.gpu_count, "product": product},
-            )
-        )
-    if t and model.head_count % t:
-        problems.append(
-            Problem(
-                field="/layout/tensor_parallel",
-                code="heads_not_divisible",
-                params={"tensor_parallel": t, "head_count": model.head_count},
-            )
-        )
-    if p and p > model.layer_count:
-        problems.append(
-            Problem(
-                field="/layout/pipeline_parallel",
-                code="more_stages_than_layers",
-                params={"pipeline_parallel": p, "layer_count": model.layer_count},
-            )
-        )
-    x = request.expert_parallel
-    if x and x > 1 and (not model.is_moe or model.expert_count % x):
-        problems.append(
-            Problem(
-                field="/layout/expert_parallel",
-                code="experts_not_divisible",
-                params={"expert_parallel": x, "expert_count": model.expert_count},
-            )
-        )
-    return problems
-
-
 def is_fully_stated(request: LayoutRequest) -> bool:
     return None not in (
         request.tensor_parallel,
@@ -127,8 +78,18 @@ def is_fully_stated(request: LayoutRequest) -> bool:
     ) and (request.virtual_stage_count is not None or request.pipeline_parallel == 1)
 
 
-def stated_candidate(plan: TrainingPlan, cluster: ClusterSpec, request: LayoutRequest) -> Candidates:
-    """The one candidate of a layout that is stated in full."""
+def stated_candidates(model: ModelSpec, plan: TrainingPlan, cluster: ClusterSpec, request: LayoutRequest) -> Candidates:
+    """The candidate of a layout that is stated in full; two where only the split of single experts is left open."""
+    one = _stated_candidate(plan, cluster, request)
+    t, x = request.tensor_parallel or 1, request.expert_parallel or 1
+    ranks = t * (request.context_parallel or 1) * int(one.data_parallel[0])
+    is_open = request.expert_tensor_parallel is None and model.is_moe and t > 1 and x > 1
+    if not is_open or ranks % (t * x):
+        return one
+    return concatenate([one, _stated_candidate(plan, cluster, replace(request, expert_tensor_parallel=t))])
+
+
+def _stated_candidate(plan: TrainingPlan, cluster: ClusterSpec, request: LayoutRequest) -> Candidates:
     t, p, c = request.tensor_parallel or 1, request.pipeline_parallel or 1, request.context_parallel or 1
     n = cluster.gpu_count // (t * p * c)
     b = request.micro_batch_size or 1
@@ -169,6 +130,27 @@ def best_index(evaluated: Evaluated, candidates: Candidates, budget_bytes: float
     return int(np.argmin(np.where(fits, per_sequence, np.inf)))
 
 
+def settle(
+    scenario: Scenario, work: Workload, calibration: Calibration
+) -> tuple[Candidates, Evaluated, int, Machine] | None:
+    """Candidates of the scenario, their values, and the index of the one taken; None when no layout is admissible."""
+    model, plan, cluster, request = scenario.model, scenario.plan, scenario.cluster, scenario.layout
+    is_stated = is_fully_stated(request)
+    if is_stated:
+        candidates = stated_candidates(model, plan, cluster, request)
+    else:
+        domain = domain_size(cluster.gpu, cluster.gpus_per_server)
+        candidates = enumerate_layouts(model, plan, request, [cluster.gpu_count], domain)
+    if len(candidates) == 0:
+        return None
+    budget = available_bytes(cluster.gpu, plan)
+    rates = machine(cluster.gpu, cluster.gpus_per_server, cluster.fabric, plan, cluster.deployment, calibration)
+    evaluated = evaluate(work, plan, candidates, rates, calibration, budget)
+    # whole experts where they fit, as stated; split ones only where whole ones do not
+    keeps_first = is_stated and bool(evaluated.memory.total_bytes[0] <= budget)
+    return candidates, evaluated, 0 if keeps_first else best_index(evaluated, candidates, budget), rates
+
+
 def estimate(scenario: Scenario, *, calibration: Calibration) -> Estimate:
     """Memory, step time and training time of a job on a stated cluster; what the layout leaves open is searched.
 
@@ -191,12 +173,8 @@ def estimate(scenario: Scenario, *, calibration: Calibration) -> Estimate:
             raise ScenarioError((Problem(field="/cluster", code="fits_no_size", params={"gpu": cluster.gpu.name}),))
         cluster = replace(cluster, gpu_count=smallest)
         scenario = replace(scenario, cluster=cluster)
-    if is_fully_stated(request):
-        candidates = stated_candidate(plan, cluster, request)
-    else:
-        domain = domain_size(cluster.gpu, cluster.gpus_per_server)
-        candidates = enumerate_layouts(model, plan, request, [cluster.gpu_count], domain)
-    if len(candidates) == 0:
+    settled = settle(scenario, work, calibration)
+    if settled is None:
         raise ScenarioError(
             (
                 Problem(
@@ -206,9 +184,7 @@ def estimate(scenario: Scenario, *, calibration: Calibration) -> Estimate:
                 ),
             )
         )
-    rates = machine(cluster.gpu, cluster.gpus_per_server, cluster.fabric, plan, cluster.deployment, calibration)
-    evaluated = evaluate(work, plan, candidates, rates, calibration, available_bytes(cluster.gpu, plan))
-    index = best_index(evaluated, candidates, available_bytes(cluster.gpu, plan))
+    candidates, evaluated, index, rates = settled
     return assemble(scenario, work, candidates, evaluated, index, rates, calibration)
 
 
@@ -274,7 +250,7 @@ def memory_estimate(evaluated: Evaluated, index: int, budget_bytes: float) -> Me
 
 
 def error_band_fraction(cluster: ClusterSpec, model: ModelSpec, calibration: Calibration) -> float:
-    """90 % band of the validation residuals of the nearest kind of run: GPU family and dense or MoE, else all."""
+    """80 % band of the validation residuals of the nearest kind of run: GPU family and dense or MoE, else all."""
     kind = "moe" if model.is_moe else "dense"
     return by_family(calibration.error_band_fraction, f"{cluster.gpu.architecture}/{kind}")
 

@@ -340,7 +340,7 @@ class TimeEstimate:
     training_seconds_low: float | None
     training_seconds_high: float | None
     goodput: float
-    error_band_fraction: float  # 90 % band of the residuals of the nearest kind of run
+    error_band_fraction: float  # 80 % band of the residuals of the nearest kind of run
     interruptions_expected: float | None
     checkpoint_interval_seconds: float | None
 

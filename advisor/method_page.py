@@ -17,7 +17,7 @@ _DOI = re.compile(r"doi:(\S+)")
 @dataclass(frozen=True, slots=True)
 class FormulaRow:
     name: Text
-    formula: str
+    formula: Text
     meaning: Text
     source: Text
     link: str

@@ -15,7 +15,7 @@ class Formula:
     """One formula: its name, the formula in the symbols of the page, what it means, and where it comes from."""
 
     name: Text
-    formula: str
+    formula: Text
     meaning: Text
     source: Text
 
@@ -28,7 +28,7 @@ class Section:
     formulas: tuple[Formula, ...] = ()
 
 
-def _row(name: Text, formula: str, meaning: Text, source: Text) -> Formula:
+def _row(name: Text, formula: Text, meaning: Text, source: Text) -> Formula:
     return Formula(name=name, formula=formula, meaning=meaning, source=source)
 
 
@@ -82,13 +82,16 @@ FLOPS = Section(
             _("Forward, per token"), "2 N_matmul + 2 s_eff a (d + d_v) L,  s_eff = s/2",
             _("Sliding windows shorten s_eff to the window."), "arXiv:2104.04473, arXiv:2204.02311",
         ),
-        _row(_("Training, per token"), "3 × forward", _("The backward pass is twice the forward."), "arXiv:2001.08361"),
         _row(
-            _("LoRA and QLoRA"), "≈ 2 × forward",
+            _("Training, per token"), _("3 × forward"), _("The backward pass is twice the forward."),
+            "arXiv:2001.08361",
+        ),
+        _row(
+            _("LoRA and QLoRA"), _("≈ 2 × forward"),
             _("Frozen weights need no weight gradient; the adapters are added."), "arXiv:2106.09685",
         ),
-        _row(_("Full recomputation"), "+ 1 × forward of the layers", _("Hardware FLOPs only."), "arXiv:2205.05198"),
-        _row("MFU", "model FLOPs / (step time × GPUs × dense peak)", _("Dense peak of the precision used."),
+        _row(_("Full recomputation"), _("+ 1 × forward of the layers"), _("Hardware FLOPs only."), "arXiv:2205.05198"),
+        _row("MFU", _("model FLOPs / (step time × GPUs × dense peak)"), _("Dense peak of the precision used."),
              "arXiv:2204.02311"),
     ),
 )  # fmt: skip
@@ -144,24 +147,24 @@ TIME = Section(
     ),
     formulas=(
         _row(
-            _("An operation"), "FLOPs/(peak ε) + bytes/(bandwidth β) + launch",
+            _("An operation"), _("FLOPs/(peak ε) + bytes/(bandwidth β) + launch"),
             _("Peak is the dense datasheet peak of the precision."), _("form of this engine, fitted"),
         ),
         _row(
-            _("Attention, backward"), "2.5 × forward",
+            _("Attention, backward"), _("2.5 × forward"),
             _("Flash attention recomputes the scores."), "arXiv:2307.08691",
         ),
         _row(
-            _("Tensor parallel"), "8 (1 − 1/t) T h / rate",
+            _("Tensor parallel"), _("8 (1 − 1/t) T h / rate"),
             _("Bytes per layer and direction that wait for the links; the exposed share is fitted."),
             "arXiv:2104.04473, arXiv:2205.05198",
         ),
         _row(
-            _("Expert dispatch"), "g (1 − (1 − 1/g)^e) domains per token",
+            _("Expert dispatch"), _("g (1 − (1 − 1/g)^e) domains per token"),
             _("A token goes once to each server that holds one of its experts."), "arXiv:2412.19437",
         ),
         _row(
-            _("Data parallel"), "(1 − 1/n) bytes / rate",
+            _("Data parallel"), _("(1 − 1/n) bytes / rate"),
             _(
                 "Once a step, or per micro-batch when fully sharded. A group with several members in a server drives "
                 "as many network ports at once."
@@ -169,11 +172,11 @@ TIME = Section(
             "doi:10.1016/j.jpdc.2008.09.002",
         ),
         _row(
-            _("Pipeline"), "m slowest stage + (p − 1)/v   mean stage",
+            _("Pipeline"), _("m × slowest stage + (p − 1)/v × mean stage"),
             _("Uneven layers and the head decide which stage is slowest."), "arXiv:2104.04473",
         ),
         _row(
-            _("Virtualized profile"), "step / (1 − loss)",
+            _("Virtualized profile"), _("step / (1 − loss)"),
             _("A stated loss acts exactly: 10 days at 20 % are 12.5. Link, latency and interruption factors act only "
               "when given."),
             _("definition"),
@@ -211,10 +214,11 @@ RELIABILITY = Section(
             _("τ is the interval, R the restart time."), "doi:10.1016/j.future.2004.11.016",
         ),
         _row(
-            _("Training time"), "steps × step time / goodput", _("Deadlines are tested against this."), _("definition"),
+            _("Training time"), _("steps × step time / goodput"), _("Deadlines are tested against this."),
+            _("definition"),
         ),
         _row(
-            _("Spare servers"), "Poisson quantile, 99 %",
+            _("Spare servers"), _("Poisson quantile, 99 %"),
             _("Servers in repair at once: rate × hardware share × repair time."), "arXiv:2407.21783",
         ),
     ),
@@ -226,7 +230,7 @@ CLUSTER = Section(
     intro=_("Counted for the cluster found, from the parts of the catalogue."),
     formulas=(
         _row(
-            _("Leaf and spine"), "k²/2 ports;  k³/4 ports",
+            _("Leaf and spine"), _("k²/2 ports; k³/4 ports"),
             _("Two and three tiers of k-port switches without oversubscription; rail-optimised."),
             "doi:10.1145/1402958.1402967",
         ),
@@ -235,11 +239,11 @@ CLUSTER = Section(
             _("16-bit weight, 32-bit master, two moments; adapters only for LoRA."), "arXiv:1910.02054",
         ),
         _row(
-            _("Data set and read rate"), "D × bytes per token;  tokens/s × bytes per token",
+            _("Data set and read rate"), _("D × bytes per token; tokens/s × bytes per token"),
             _("2 bytes up to 65,536 words in the vocabulary, else 4."), _("definition"),
         ),
         _row(
-            _("Power"), "Σ devices × PUE", _("Racks by the maximum, energy by the average."), _("definition"),
+            _("Power"), _("Σ devices × PUE"), _("Racks by the maximum, energy by the average."), _("definition"),
         ),
     ),
 )  # fmt: skip
@@ -253,12 +257,12 @@ MONEY = Section(
     ),
     formulas=(
         _row(
-            _("Rent or buy"), "Σ rent  against  Σ (purchase + colocation + energy + upkeep + staff)",
+            _("Rent or buy"), _("Σ rent against Σ (purchase + colocation + energy + upkeep + staff)"),
             _("Month by month from zero; the break-even month is the first in which buying has cost less."),
             _("definition"),
         ),
         _row(
-            _("Break-even use"), "fixed cost of owning / (full rent − variable cost)",
+            _("Break-even use"), _("fixed cost of owning / (full rent − variable cost)"),
             _("Above this share of the time, buying is cheaper over the horizon."), _("definition"),
         ),
     ),

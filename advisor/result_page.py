@@ -19,6 +19,7 @@ from advisor.price_table import missing_prices, price_rows
 # one-click example of the empty page: the job of the answer sentence in the method notes
 EXAMPLE_QUERY = "deadline_days=30&parameters=7e10&tokens=1.4e12&v=1"
 SAME_LOSS = 1e-9
+SEVERITIES = ("blocks", "check", "note")
 OWNERSHIP_TABLE_ROWS = 13
 
 
@@ -46,8 +47,7 @@ def result_context(
         "canonical_url": f"{origin}{reverse('advisor:sizing')}?{query}",
         "api_url": _api_url(origin, query),
         "quote_links": _quote_links(query) if best else [],
-        "notable_problems": [problem for problem in answer["problems"] if problem["severity"] != "note"],
-        "notes": [problem for problem in answer["problems"] if problem["severity"] == "note"],
+        "problems": sorted(answer["problems"], key=lambda problem: SEVERITIES.index(problem["severity"])),
         "announcement": _announcement(answer),
         "headline_title": _title(best),
         "configurations": [

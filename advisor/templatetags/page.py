@@ -287,6 +287,12 @@ def tick(value: float) -> str:
 
 
 @register.filter
+def short_tick(value: float) -> str:
+    """A power of ten at a logarithmic axis: `100`, `10K`, `1M`."""
+    return figures.format_si_count(value, "en")
+
+
+@register.filter
 def percent_tick(value: float) -> str:
     return f"{value * 100:g}%"
 

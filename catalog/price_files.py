@@ -37,9 +37,12 @@ HEADERS = tuple(column.header for column in COLUMNS)
 class HasPriceFields(Protocol):
     """A row of a book or a PriceRecord."""
 
-    sku: Any
-    unit: Any
-    amount: Any
+    @property
+    def sku(self) -> Any: ...
+    @property
+    def unit(self) -> Any: ...
+    @property
+    def amount(self) -> Any: ...
 
 
 def read_prices(path: Path, *, known_skus: Collection[str]) -> tuple[PriceRecord, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 
+from django.contrib.contenttypes.models import ContentType
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import transaction
 from django.db.models import Model
@@ -95,9 +96,20 @@ def revision_code() -> tuple[str, dict[str, int]]:
     return content_hash(content)[:REVISION_LENGTH], counts
 
 
+def catalog_lock() -> None:
+    """Lets one writer at a time change the catalogue, until its transaction ends.
+
+    The row that stands for the revision table exists from the first migration on; on SQLite the transaction itself
+    holds the only write lock.
+    """
+    kind = ContentType.objects.get_for_model(models.CatalogRevision)
+    ContentType.objects.select_for_update().get(pk=kind.pk)
+
+
 def revision_record(*, reason: str) -> str:
     """Call after every change of the catalogue: adds a revision when the content differs from the newest one."""
     with transaction.atomic():
+        catalog_lock()
         code, counts = revision_code()
         if code != current_revision():
             models.CatalogRevision.objects.create(code=code, part_counts=counts, reason=reason[:200])

@@ -26,7 +26,7 @@ from catalog.price_books import (
 )
 from catalog.price_rules import demo_books
 from catalog.records import CatalogFileError, CatalogRecords, Fault, Record
-from catalog.revisions import PART_MODELS, content_hash, current_revision, revision_record
+from catalog.revisions import PART_MODELS, catalog_lock, content_hash, current_revision, revision_record
 
 __all__ = [
     "LoadReport",
@@ -84,6 +84,7 @@ def catalog_load(
     books are built last. CatalogFileError when a record does not fit the tables.
     """
     with transaction.atomic():
+        catalog_lock()
         before = current_revision()
         parts = [_write_parts(model, records.of(model.__name__), is_reset=is_reset) for model in WRITE_ORDER]
         parts.append(_write_cloud_prices(records.of("CloudPrice")))

@@ -9,6 +9,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from contextlib import closing
 from datetime import date
@@ -18,13 +19,15 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.db import connection
 from django.db.models import Model
 
 from catalog import models
 from catalog.management.commands.load_catalog import DEFAULT_FOLDER
 from catalog.models import CatalogRevision, CloudPrice, Gpu, Price, PriceBook, ReferenceBuild, Server
+from catalog.records import read_catalog
 from catalog.revisions import NO_REVISION, PART_MODELS, current_revision
-from catalog.services import price_book_on, price_for, prices_for
+from catalog.services import catalog_load, price_book_on, price_for, prices_for
 from tests.catalog.test_records import edit
 
 DAY = date(2026, 11, 30)
@@ -255,3 +258,28 @@ def test_a_killed_load_leaves_all_or_nothing(tmp_path: Path) -> None:
         outcomes.append(process.wait(timeout=60))
         assert counts(database) in ([0, 0, 0, 0], counts(whole))
     assert -signal.SIGKILL in outcomes
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_loads_at_once_take_turns() -> None:
+    """Two servers of a site start together on an empty database: one loads, the other finds nothing to do."""
+    first: list[type[Model]] = [Price, PriceBook, CloudPrice, ReferenceBuild]  # what points at others
+    first += [*PART_MODELS, CatalogRevision]
+    for model in first:
+        model._default_manager.all().delete()
+    records, reports, start = read_catalog(DEFAULT_FOLDER), [], threading.Barrier(2)
+
+    def run() -> None:
+        start.wait()
+        try:
+            reports.append(catalog_load(records=records))
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=run) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=120)
+    assert sorted(report.is_new_revision for report in reports) == [False, True]
+    assert CatalogRevision.objects.count() == 1

@@ -1,9 +1,10 @@
 """Constants fitted without one source at a time, so that a reported error is one on rows never seen.
 
-All folds share one Jacobian of the log ratios at the stored constants: a fold solves the robust least squares over the
-kept rows in that linearisation, evaluates the true residuals once at the solution, and solves again from there. The
-predictions of the left-out source then come from the full model under the fold's constants. The folds of the stored
-constants are kept as data, since they take minutes; a changed calibration or changed evidence makes them stale.
+All folds start at the priors, which saw no row, and share one Jacobian of the log ratios there: a fold solves the
+robust least squares over the kept rows in that linearisation, evaluates the true residuals at the solution, and solves
+again from there (a move that made things worse is halved). The predictions of the left-out source then come from the
+full model under the fold's constants. The folds are kept as data beside the stored constants, since they take minutes;
+a changed calibration or changed evidence makes them stale.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from advisor.calibration_data import calibration_document, current_calibration
+from advisor.calibration_data import current_calibration, prior_calibration
 from advisor.calibration_fit import (
     HUBER_DELTA,
     PRIOR_WEIGHT,
@@ -39,7 +41,7 @@ FOLDS_PATH = Path(__file__).resolve().parent / "data" / "calibration-folds.json"
 STEP = 1e-3  # log units, of the one-sided difference
 LARGEST_MOVE = 0.7  # log units that a constant may move in one solution
 CONVERGED = 1e-6  # log units
-ROUNDS = 2
+ROUNDS = 4
 REWEIGHTINGS = 25
 
 
@@ -107,25 +109,50 @@ def calibrations_without_each_source(
     runs: Sequence[RunRow], report: Callable[[str], None] = lambda line: None
 ) -> dict[str, Calibration]:
     """For each source among the calibration rows, the constants that the other sources give."""
-    start = current_calibration()
-    document = calibration_document()
-    prior = Calibration.from_mapping(document["priors"]) if "priors" in document else start
-    rows = fit_rows(calibration_runs(list(runs)), start)
+    start = prior_calibration()
+    rows = fit_rows(calibration_runs(list(runs)), current_calibration())
     report(f"{len(rows)} rows; derivatives")
-    line = linearisation(rows, start, prior)
+    line = linearisation(rows, start, start)
     sources = np.array([row.run.source for row in rows])
     calibrations: dict[str, Calibration] = {}
     for source in sorted(set(sources)):
         kept = sources != source
         kept_rows = [row for row, keep in zip(rows, kept, strict=True) if keep]
-        point, residuals = line.point, line.residuals[kept]
-        for round_number in range(ROUNDS):
-            if round_number:
-                residuals = log_ratios(kept_rows, with_values(start, line.parameters, np.exp(point)))
-            point = robust_solution(line, kept, point, residuals)
+        point = fold_point(line, kept, partial(residuals_at, kept_rows, start, line))
         calibrations[str(source)] = with_values(start, line.parameters, np.exp(point))
         report(f"without {source}: {len(kept_rows)} rows")
     return calibrations
+
+
+def residuals_at(rows: Sequence[FitRow], start: Calibration, line: Linearisation, point: FloatArray) -> FloatArray:
+    """True log ratios of the rows under the constants of `point`."""
+    return log_ratios(rows, with_values(start, line.parameters, np.exp(point)))
+
+
+def true_loss(line: Linearisation, kept: NDArray[np.bool_], point: FloatArray, residuals: FloatArray) -> float:
+    """The fit's objective: weighted Huber loss of the residuals plus the pull of the priors."""
+    absolute = np.abs(residuals)
+    huber = np.where(absolute < HUBER_DELTA, absolute**2, 2 * HUBER_DELTA * absolute - HUBER_DELTA**2)
+    pull = PRIOR_WEIGHT * ((point - line.centre) / PRIOR_WIDTH) ** 2
+    return float(np.sum(line.weights[kept] * huber) + HUBER_DELTA**2 * np.sum(pull))
+
+
+def fold_point(
+    line: Linearisation, kept: NDArray[np.bool_], residuals_of: Callable[[FloatArray], FloatArray]
+) -> FloatArray:
+    """Logs of the constants for the kept rows: solve, check the true residuals, halve the move if they got worse."""
+    point, residuals = line.point, line.residuals[kept]
+    loss = true_loss(line, kept, point, residuals)
+    share = 1.0
+    for _ in range(ROUNDS):
+        candidate = point + share * (robust_solution(line, kept, point, residuals) - point)
+        candidate_residuals = residuals_of(candidate)
+        candidate_loss = true_loss(line, kept, candidate, candidate_residuals)
+        if candidate_loss < loss:
+            point, residuals, loss = candidate, candidate_residuals, candidate_loss
+        else:
+            share /= 2
+    return point
 
 
 def fingerprint() -> str:

@@ -51,8 +51,8 @@ def test_left_out_rows_have_no_say():
 
 def test_a_constant_without_evidence_returns_to_its_prior():
     jacobian = np.column_stack([np.ones(30), np.zeros(30)])
-    solution = solve(line(jacobian, np.zeros(30), centre=0.4))
-    assert solution[1] == pytest.approx(0.4)
+    solution = solve(line(jacobian, np.zeros(30), centre=0.2))
+    assert solution[1] == pytest.approx(0.2)
 
 
 def test_bounds_and_the_largest_move_hold():
@@ -75,3 +75,14 @@ def test_fresh_folds_come_back_as_constants(tmp_path):
     constants = cross_validation.asdict(current_calibration())
     path.write_text(json.dumps({"fingerprint": fingerprint(), "without": {"dgxc": constants}}))
     assert stored_folds(path) == {"dgxc": current_calibration()}
+
+
+def test_a_fold_converges_where_the_linearisation_is_wrong():
+    # true residual 0.3 + 3 x, but the shared Jacobian says 1: a step of -0.3 overshoots and is halved until it helps
+    problem = line(np.ones((200, 1)), np.full(200, 0.3))
+    kept = np.ones(200, dtype=bool)
+    point = cross_validation.fold_point(problem, kept, lambda at: np.full(200, 0.3) + 3 * at[0])
+    assert point[0] == pytest.approx(-0.1, abs=0.03)
+    assert cross_validation.true_loss(problem, kept, point, np.full(200, 0.3 + 3 * point[0])) < 0.2 * (
+        cross_validation.true_loss(problem, kept, problem.point, problem.residuals)
+    )

@@ -11,7 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from advisor.calibration_data import current_calibration
-from advisor.cross_validation import fold_calibrations
+from advisor.cross_validation import fold_calibrations, write_folds
 from advisor.evidence import RUNS_CSV, read_runs
 from advisor.evidence_scoring import RunPrediction, predict_runs
 from advisor.evidence_summary import run_report
@@ -73,10 +73,16 @@ class Command(BaseCommand):
             "--cross-validate", action="store_true", help="predict each source with constants that never saw it"
         )
 
+        parser.add_argument(
+            "--write-folds", action="store_true", help="compute the constants without each source and keep them as data"
+        )
+
     def handle(self, *args: object, **options: Any) -> None:
         path = Path(options["csv"])
         if not path.is_file():
             raise CommandError(f"There is no file {path}.")
+        if options["write_folds"]:
+            write_folds(report=self.stderr.write)
         rows = read_runs(path)
         calibration = current_calibration()
         by_source: Mapping[str, Any] = {}

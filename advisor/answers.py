@@ -264,6 +264,7 @@ class RequirementAnswer(TypedDict):
 
 class RejectionAnswer(TypedDict):
     gpu: str
+    gpu_name: str
     code: str
     message: str
     params: Params

@@ -83,7 +83,9 @@ def rejection_answer(
     if currency is not None and isinstance(params.get("cost"), (int, float)):
         named["amount"] = _whole(params["cost"], currency)
         named["budget"] = _whole(params.get("max_cost"), currency)
-    return RejectionAnswer(gpu=gpu_sku, code=code, message=rejection_message(code, named), params=params)
+    return RejectionAnswer(
+        gpu=gpu_sku, gpu_name=str(named["gpu"]), code=code, message=rejection_message(code, named), params=params
+    )
 
 
 def _whole(amount: float | int | str | bool | None, currency: str) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from advisor.engine.parameters import parameter_count
-from advisor.engine.specs import Estimate
+from advisor.engine.specs import Estimate, Scenario
 from advisor.evidence import RunRow, read_runs
 
 # Farther than this in size, cluster or sequence together a run says nothing about the answer.
@@ -15,43 +17,66 @@ MAX_DISTANCE = 8.0
 OTHER_PRECISION_DISTANCE, OTHER_RECIPE_DISTANCE = 1.0, 0.25
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Run:
+    """A comparable row with its logarithms."""
+
+    row: RunRow
+    scenario: Scenario
+    parameter_count: float
+    log_parameters: float
+    log_gpus: float
+    log_length: float
+
+
 @lru_cache(maxsize=1)
-def _runs() -> tuple[tuple[RunRow, float], ...]:
-    """Comparable rows with their parameter counts, read once."""
-    return tuple(
-        (row, float(parameter_count(row.scenario.model)))
-        for row in read_runs()
-        if row.scenario is not None and row.skipped is None and row.published_tokens_per_second_per_gpu
-    )
+def _runs() -> Mapping[tuple[str, bool], tuple[_Run, ...]]:
+    """Comparable rows by GPU and kind, read once."""
+    found: dict[tuple[str, bool], list[_Run]] = {}
+    for row in read_runs():
+        scenario = row.scenario
+        if scenario is None or row.skipped is not None or not row.published_tokens_per_second_per_gpu:
+            continue
+        count = float(parameter_count(scenario.model))
+        found.setdefault((scenario.cluster.gpu.sku, scenario.model.is_moe), []).append(
+            _Run(
+                row=row,
+                scenario=scenario,
+                parameter_count=count,
+                log_parameters=math.log2(count),
+                log_gpus=math.log2(scenario.cluster.gpu_count),
+                log_length=math.log2(scenario.plan.sequence_length),
+            )
+        )
+    return {key: tuple(runs) for key, runs in found.items()}
 
 
 def nearest_run(estimate: Estimate) -> dict[str, Any] | None:
     """Same GPU and same kind (dense or mixture of experts), then nearest in model, cluster and sequence length."""
     scenario = estimate.scenario
-    best: tuple[float, RunRow, float] | None = None
-    for row, count in _runs():
-        run = row.scenario
-        if run is None or run.cluster.gpu.sku != scenario.cluster.gpu.sku or run.model.is_moe != scenario.model.is_moe:
-            continue
-        distance = (
-            abs(math.log2(count / estimate.parameter_count))
-            + 0.5 * abs(math.log2(run.cluster.gpu_count / scenario.cluster.gpu_count))
-            + 0.5 * abs(math.log2(run.plan.sequence_length / scenario.plan.sequence_length))
-            + (OTHER_PRECISION_DISTANCE if run.plan.precision is not scenario.plan.precision else 0.0)
-            + (OTHER_RECIPE_DISTANCE if run.plan.recipe is not scenario.plan.recipe else 0.0)
+    plan = scenario.plan
+    parameters, gpus = math.log2(estimate.parameter_count), math.log2(scenario.cluster.gpu_count)
+    length = math.log2(plan.sequence_length)
+
+    def distance(run: _Run) -> float:
+        return (
+            abs(run.log_parameters - parameters)
+            + 0.5 * abs(run.log_gpus - gpus)
+            + 0.5 * abs(run.log_length - length)
+            + (OTHER_PRECISION_DISTANCE if run.scenario.plan.precision is not plan.precision else 0.0)
+            + (OTHER_RECIPE_DISTANCE if run.scenario.plan.recipe is not plan.recipe else 0.0)
         )
-        if best is None or distance < best[0]:
-            best = (distance, row, count)
+
+    runs = _runs().get((scenario.cluster.gpu.sku, scenario.model.is_moe), ())
+    best = min(((distance(run), index) for index, run in enumerate(runs)), default=None)
     if best is None or best[0] > MAX_DISTANCE:
         return None
-    distance, row, count = best
-    run = row.scenario
-    if run is None:
-        return None
+    nearest = runs[best[1]]
+    row, run = nearest.row, nearest.scenario
     return {
         "id": row.id,
         "model": run.model.name,
-        "parameter_count": int(count),
+        "parameter_count": int(nearest.parameter_count),
         "gpu": run.cluster.gpu.sku,
         "gpu_name": run.cluster.gpu.name,
         "gpu_count": run.cluster.gpu_count,
@@ -62,5 +87,5 @@ def nearest_run(estimate: Estimate) -> dict[str, Any] | None:
         "flops_convention": row.flops_convention,
         "source": row.source_title,
         "year": row.year,
-        "distance": round(distance, 2),
+        "distance": round(best[0], 2),
     }

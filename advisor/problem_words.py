@@ -71,6 +71,14 @@ SENTENCES: dict[str, str | Promise] = {
     "batch_moved": _(
         "The global batch moved from %(asked)s to %(used)s sequences, a multiple of what the layout needs."
     ),
+    # policy and profile
+    "regulated_on_shared": _(
+        "Regulated data may not go on a shared host: the seller's policy, not a law. Choose bare metal or a "
+        "dedicated host."
+    ),
+    "real_time_virtualized": _(
+        "Real-time training on virtual machines: jitter of the host stalls every GPU; bare metal is advised."
+    ),
     # the search
     "dearer": _("%(gpu)s: the run costs %(cost_ratio)s times as much."),
     "no_price": _("%(gpu)s meets the conditions, but a price of it (rent or purchase) is not known."),

@@ -194,6 +194,7 @@ def _problems(
 ) -> list[ProblemAnswer]:
     found = [problem_answer(problem) for problem in setting.checked.problems]
     found += hardware.notes
+    found += [problem_answer(problem) for problem in _policy_problems(setting.checked)]
     if head is None:
         found += [_relaxation(problem, cost_currency(setting.checked)) for problem in result.relaxations]
         found += _over_budget(setting, result)
@@ -216,6 +217,17 @@ def _problems(
                 )
             )
     return found
+
+
+def _policy_problems(checked: CheckedRecommendation) -> list[Problem]:
+    """What the seller's policy and the job say against the profile that was asked for."""
+    profile = checked.deployment.code
+    problems = []
+    if checked.data_sensitivity == "regulated" and profile == "virtualized_shared":
+        problems.append(Problem(field="/hardware/deployment/profile", code="regulated_on_shared", severity="blocks"))
+    if checked.real_time and profile != "bare_metal":
+        problems.append(Problem(field="/hardware/deployment/profile", code="real_time_virtualized", severity="check"))
+    return problems
 
 
 def _relaxation(problem: Problem, currency: str) -> ProblemAnswer:

@@ -31,6 +31,7 @@ from advisor.engine.units import BITS_PER_BYTE, GIGA
 from advisor.estimate_answer import estimate_answer
 from advisor.hardware import fabric_spec, load_parts, spec_in_server
 from advisor.input_types import CheckedEstimate, CheckedRecommendation
+from advisor.nearest_run import nearest_run
 from advisor.parts import GpuPart, Parts
 from advisor.problem_words import problem_answer
 from advisor.recommendation import recommendation
@@ -88,7 +89,7 @@ def _estimate(parts: Parts, checked: CheckedEstimate) -> EstimateAnswer:
         found = estimate(scenario, calibration=current_calibration())
     except ScenarioError as error:
         raise refused(error.problems) from error
-    return estimate_answer(
+    answer = estimate_answer(
         found,
         gpu=gpu,
         revision=parts.revision,
@@ -96,6 +97,8 @@ def _estimate(parts: Parts, checked: CheckedEstimate) -> EstimateAnswer:
         assumptions=assumed,
         problems=[*(problem_answer(problem) for problem in checked.problems), *problems],
     )
+    answer["nearest_run"] = nearest_run(found)
+    return answer
 
 
 def default_gpus_per_server(parts: Parts, gpu: GpuPart) -> int:

@@ -183,6 +183,15 @@ class TestConditions:
         answer = _answer(hardware={"gpus": GPUS[:1]}, profile={"data_sensitivity": "regulated"})
         assert answer["deployment_comparison"]["must_be_bare_metal"] is True
 
+    def test_regulated_data_on_a_shared_host_is_against_the_sellers_policy(self):
+        answer = _answer(
+            hardware={"gpus": GPUS[:1], "deployment": {"profile": "virtualized_shared"}},
+            profile={"data_sensitivity": "regulated"},
+        )
+        problem = next(item for item in answer["problems"] if item["code"] == "regulated_on_shared")
+        assert problem["severity"] == "blocks"
+        assert "policy" in problem["message"]
+
 
 class TestParts:
     def test_the_configuration_is_complete(self):

@@ -29,7 +29,7 @@ from django.utils import timezone
 from quotes.models import NumberSeries
 
 LEASE_SECONDS = 30.0
-WAIT_SECONDS = 90.0
+WAIT_SECONDS = 25.0  # less than a web server's own patience
 _POLL_SECONDS = (0.01, 0.05)
 
 
@@ -57,9 +57,9 @@ def series_for_year(year: int) -> str:
 
 
 @contextmanager
-def held_number(series: str, *, wait_seconds: float = WAIT_SECONDS) -> Iterator[HeldNumber]:
+def held_number(series: str) -> Iterator[HeldNumber]:
     """Hold the series' next number for the time of the block; it is given back unless `take` used it."""
-    held = _hold(series, wait_seconds)
+    held = _hold(series)
     try:
         yield held
     finally:
@@ -75,9 +75,9 @@ def take(held: HeldNumber) -> None:
         raise NumberLostError(held.number)
 
 
-def _hold(series: str, wait_seconds: float) -> HeldNumber:
+def _hold(series: str) -> HeldNumber:
     holder = uuid.uuid4()
-    give_up_at = time.monotonic() + wait_seconds
+    give_up_at = time.monotonic() + WAIT_SECONDS
     _ensure_series(series)
     while True:
         now = timezone.now()

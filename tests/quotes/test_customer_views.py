@@ -113,8 +113,8 @@ def test_declining_needs_a_reason_from_the_list(customer, issued, token):
 
 
 def test_an_expired_offer_is_shown_and_not_accepted(customer, issued, token, monkeypatch):
-    from quotes import customer_views
     from quotes.services import lifecycle
+    from quotes.views import customer as customer_views
 
     late = issued.expires_at + timedelta(seconds=1)
     for module in (customer_views, lifecycle):

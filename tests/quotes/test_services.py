@@ -186,6 +186,20 @@ class TestIssue:
             with pytest.raises(NumberLostError):
                 take(held)
 
+    def test_a_series_that_stays_busy_changes_nothing(self, as_alice, monkeypatch):
+        from quotes import numbers
+
+        monkeypatch.setattr(numbers, "WAIT_SECONDS", 0.0)
+        draft, other = make_draft(as_alice), make_draft(as_alice)
+
+        def nested(content):
+            with pytest.raises(numbers.SeriesBusyError):
+                _issue(as_alice, other)
+            return _bytes(content)
+
+        assert quote_issue(actor=as_alice, revision=draft, render=nested).number.endswith("000001")
+        assert QuoteRevision.objects.get(pk=other.pk).state == "draft"
+
     def test_issuing_twice_is_refused(self, as_alice):
         issued = _issue(as_alice, make_draft(as_alice))
         with pytest.raises(TransitionError):

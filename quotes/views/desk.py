@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
-from functools import wraps
-from typing import Any, cast
+from typing import cast
 
 from django.contrib import messages
 from django.contrib.auth.models import User
-from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from advisor.answers import RecommendationAnswer
 from advisor.inputs import InputError, body_from_query, parse_recommendation_request, query_from_body
 from advisor.services import scenario_search
-from quotes import access, files, pdf, snapshot
+from quotes import access, files, numbers, pdf, snapshot
 from quotes.drafting import NothingToQuoteError
 from quotes.forms import EditableLine, ListFilterForm, NewQuoteForm, RevisionForm, line_forms
 from quotes.listing import filtered_revisions
-from quotes.models import STATE_LABELS, Basis, QuoteRevision
+from quotes.models import Basis, QuoteRevision
 from quotes.paper import DJANGO_LANGUAGES, paper_of
 from quotes.services import (
     IssueRefusedError,
@@ -37,39 +33,9 @@ from quotes.services import (
     quote_issue,
 )
 from quotes.states import Action, State, TransitionError
+from quotes.views.guards import actor, desk
 
 PAGE_SIZE = 25
-View = Callable[..., HttpResponse]
-private = cache_control(private=True, no_store=True)
-
-
-def desk(view: View) -> View:
-    """For staff with a role at the desk: others log in, or find nothing here."""
-
-    @wraps(view)
-    @private
-    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        if not request.user.is_authenticated:
-            return redirect_to_login(request.get_full_path())
-        if not access.may_open_desk(request.user):
-            raise Http404("No such page.")
-        try:
-            return view(request, *args, **kwargs)
-        except TransitionError as error:
-            context = {"state": STATE_LABELS[error.state], "code": error.action}
-            return render(request, "quotes/refused.html", context, status=409)
-        except access.NotAllowedError:
-            return render(request, "quotes/refused.html", {"state": None}, status=403)
-
-    return guarded
-
-
-def actor(request: HttpRequest) -> access.Actor:
-    return access.actor_of(
-        cast(User, request.user),
-        request_id=getattr(request, "request_id", ""),
-        address=request.META.get("REMOTE_ADDR") or None,
-    )
 
 
 @desk
@@ -192,6 +158,11 @@ def quote_issue_page(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse
         return render(request, "quotes/issue.html", context | {"stale": stale}, status=409)
     except pdf.PdfUnavailableError as error:
         return render(request, "quotes/issue.html", context | {"stale": str(error)}, status=503)
+    except (numbers.SeriesBusyError, numbers.NumberLostError):
+        busy = _("Other quotes are being issued right now. Nothing was changed; issue it again in a moment.")
+        response = render(request, "quotes/issue.html", context | {"stale": busy}, status=503)
+        response["Retry-After"] = "10"
+        return response
     messages.success(request, _("Issued as %(number)s.") % {"number": issued.number})
     return redirect(issued)
 

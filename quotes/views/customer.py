@@ -17,7 +17,7 @@ from quotes.models import CustomerLink, QuoteRevision, link_digest
 from quotes.paper import paper_of
 from quotes.services import quote_answer_by_customer
 from quotes.states import LIVE_STATES, Action, State, TransitionError
-from quotes.views import private
+from quotes.views.guards import private
 
 CLOSED_STATES = frozenset({State.SUPERSEDED, State.WITHDRAWN})
 

@@ -21,7 +21,7 @@ from quotes import access, services
 from quotes.forms import NoReasonForm, ReasonForm
 from quotes.models import QuoteRevision
 from quotes.states import Action
-from quotes.views import actor, desk
+from quotes.views.guards import actor, desk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,7 +44,7 @@ RENTAL, PURCHASE = "rental", "purchase"
 # China VAT: goods and the lease of movable things 13 %, services 6 %. Other currencies: tax is settled at invoice.
 TAX_RATES: Mapping[str, tuple[Decimal, Decimal]] = {"CNY": (Decimal("0.13"), Decimal("0.06"))}
 NO_TAX = (Decimal(0), Decimal(0))
-ONE_TIME, MONTHLY, YEARLY = "one-time", "month", "year"
+MONTHLY, YEARLY, PER_SPARE = "month", "year", "per spare"
 WARRANTY_YEARS = 3
 MONTHS_PER_YEAR = 12
 HARDWARE_KINDS = frozenset(
@@ -115,7 +115,8 @@ def purchase_prices(
         if entry["part_of"]:
             continue
         if entry["kind"] == "service":
-            if PURCHASE in parts.services[entry["sku"]].bases:
+            part = parts.services[entry["sku"]]
+            if PURCHASE in part.bases and not part.unit.startswith(PER_SPARE):  # spares are bought with the servers
                 lines.append(_service(parts, entry, book, bill, hardware, book, MONTHS_PER_YEAR))
             continue
         price = _hardware_price(parts, entry, book, server)
@@ -191,7 +192,7 @@ def _service(
 ) -> _Priced:
     """A service by its fraction of the hardware's value, or by its own price in the book."""
     unit = parts.services[entry["sku"]].unit
-    is_spare = unit.startswith("per spare")
+    is_spare = unit.startswith(PER_SPARE)
     is_monthly = unit == MONTHLY or is_spare
     quantity = entry["quantity"]
     if is_monthly:

@@ -161,6 +161,7 @@ class TestPurchase:
         assert block is not None
         spare = next(line for line in block["lines"] if line["kind"] == "spare_server")
         assert (spare["quantity"], spare["unit_price"]) == (2, block["lines"][0]["unit_price"])
+        assert "svc-onsite-spare" not in {line["sku"] for line in block["lines"]}
 
     def test_dollars_leave_tax_to_the_invoice(self):
         block, _problems = self._block(currency="USD")

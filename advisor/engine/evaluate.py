@@ -13,7 +13,7 @@ from advisor.engine.calibration import Calibration
 from advisor.engine.candidates import Candidates, concatenate
 from advisor.engine.layouts import PARTIAL_FRACTIONS
 from advisor.engine.machine import Machine
-from advisor.engine.memory import MemoryArrays, memory_per_gpu
+from advisor.engine.memory import MemoryArrays, least_total_bytes, memory_per_gpu
 from advisor.engine.specs import RECOMPUTATION_CODES, Recomputation, TrainingPlan
 from advisor.engine.timing import TimeArrays, step_time
 from advisor.engine.workload import Workload
@@ -38,7 +38,7 @@ def join_evaluated(parts: list[Evaluated]) -> Evaluated:
     return Evaluated(_join([part.memory for part in parts]), _join([part.time for part in parts]))
 
 
-def _take(arrays: Arrays, index: IntArray) -> Arrays:
+def _take(arrays: Arrays, index: IntArray | slice) -> Arrays:
     kind = type(arrays)
     return kind(**{f.name: getattr(arrays, f.name)[index] for f in fields(kind)})
 
@@ -82,6 +82,8 @@ def evaluate(
 
 
 def _recomputing(cand: Candidates, share: float) -> Candidates:
+    if share == 0:
+        return cand
     code = float(RECOMPUTATION_CODES[Recomputation.FULL])
     return replace(
         cand,
@@ -90,36 +92,67 @@ def _recomputing(cand: Candidates, share: float) -> Candidates:
     )
 
 
-def _fitting_block(
-    work: Workload,
-    plan: TrainingPlan,
-    cand: Candidates,
-    calibration: Calibration,
-    budget_bytes: float,
-    tries_shares: bool,
-) -> list[tuple[Candidates, MemoryArrays]]:
-    """The candidates that fit, each with the smallest share of recomputed layers that makes it fit."""
-    found: list[tuple[Candidates, MemoryArrays]] = []
+def _memory(work: Workload, plan: TrainingPlan, cand: Candidates, calibration: Calibration) -> MemoryArrays:
+    blocks = [cand.take(slice(start, start + BLOCK_SIZE)) for start in range(0, max(len(cand), 1), BLOCK_SIZE)]
+    return _join([memory_per_gpu(work, plan, block, calibration) for block in blocks])
 
-    def keep(some: Candidates) -> IntArray:
-        memory = memory_per_gpu(work, plan, some, calibration, budget_bytes)
-        fits = memory.total_bytes <= budget_bytes
-        if np.any(fits):
-            index = np.flatnonzero(fits)
-            found.append((some.take(index), _take(memory, index)))
-        return np.flatnonzero(~fits)
 
-    rest = cand.take(keep(cand))
-    if len(rest) == 0 or not tries_shares:
+class LayoutPool:
+    """Layouts of one job with their memory for each share of recomputed layers, computed once for all kinds of GPU.
+
+    What a layout needs does not depend on the GPU, only whether it fits does. Step time grows with the share, so of
+    each layout only the smallest share that fits can be the fastest; trying the shares in order gives the same best
+    layout as crossing them with everything else.
+    """
+
+    def __init__(
+        self, work: Workload, plan: TrainingPlan, cand: Candidates, calibration: Calibration, *, tries_shares: bool
+    ) -> None:
+        self.work, self.plan, self.candidates, self.calibration = work, plan, cand, calibration
+        self.shares = (0.0, *PARTIAL_FRACTIONS, 1.0) if tries_shares else (0.0,)
+        self._memory: dict[float, MemoryArrays] = {}
+
+    def memory(self, share: float) -> MemoryArrays:
+        if share not in self._memory:
+            cand = _recomputing(self.candidates, share)
+            self._memory[share] = _memory(self.work, self.plan, cand, self.calibration)
+        return self._memory[share]
+
+    def fitting(self, budget_bytes: float) -> list[tuple[Candidates, MemoryArrays]]:
+        """Layouts that fit a budget, each at its smallest share, with their memory."""
+        found: list[tuple[Candidates, MemoryArrays]] = []
+        rest = np.arange(len(self.candidates))
+        if len(self.shares) > 1:  # what does not fit with everything recomputed never fits
+            rest = np.flatnonzero(least_total_bytes(self.memory(1.0)) <= budget_bytes)
+            rest = np.union1d(rest, np.flatnonzero(least_total_bytes(self.memory(0.0)) <= budget_bytes))
+        for share in self.shares:
+            if rest.size == 0:
+                break
+            memory = self.memory(share)
+            fits = least_total_bytes(memory)[rest] <= budget_bytes
+            index = rest[fits]
+            if index.size:
+                found.append((_recomputing(self.candidates.take(index), share), _take(memory, index)))
+            rest = rest[~fits]
         return found
-    full = memory_per_gpu(work, plan, _recomputing(rest, 1.0), calibration, budget_bytes)
-    rest = rest.take(np.flatnonzero(full.total_bytes <= budget_bytes))
-    for share in (*PARTIAL_FRACTIONS, 1.0):
-        if len(rest) == 0:
-            break
-        tried = _recomputing(rest, share)
-        rest = rest.take(keep(tried))
-    return found
+
+
+def evaluate_pool(pool: LayoutPool, machine: Machine, budget_bytes: float) -> tuple[Candidates, Evaluated] | None:
+    """Step time of the layouts of a pool that fit; None when nothing does."""
+    kept: list[Candidates] = []
+    memories: list[MemoryArrays] = []
+    times: list[TimeArrays] = []
+    for some, memory in pool.fitting(budget_bytes):
+        kept.append(some)
+        memories.append(memory)
+        for start in range(0, len(some), BLOCK_SIZE):
+            part = slice(start, start + BLOCK_SIZE)
+            times.append(
+                step_time(pool.work, pool.plan, some.take(part), machine, _take(memory, part), pool.calibration)
+            )
+    if not kept:
+        return None
+    return concatenate(kept), Evaluated(_join(memories), _join(times))
 
 
 def evaluate_fitting(
@@ -132,24 +165,5 @@ def evaluate_fitting(
     *,
     tries_shares: bool = True,
 ) -> tuple[Candidates, Evaluated] | None:
-    """Memory of all candidates and step time of those that fit, or (`tries_shares`) can be made to by recomputation.
-
-    Step time grows with the share of recomputed layers, so of each layout only the smallest share that fits can be the
-    fastest; trying the shares this way gives the same best layout as crossing them with everything else.
-
-    Returns
-    -------
-    tuple of Candidates and Evaluated, or None when nothing fits
-    """
-    kept: list[Candidates] = []
-    memories: list[MemoryArrays] = []
-    times: list[TimeArrays] = []
-    for start in range(0, len(cand), BLOCK_SIZE):
-        block = cand.take(slice(start, start + BLOCK_SIZE))
-        for some, memory in _fitting_block(work, plan, block, calibration, budget_bytes, tries_shares):
-            kept.append(some)
-            memories.append(memory)
-            times.append(step_time(work, plan, some, machine, memory, calibration))
-    if not kept:
-        return None
-    return concatenate(kept), Evaluated(_join(memories), _join(times))
+    """Memory of all candidates and step time of those that fit, or (`tries_shares`) can be made to by recomputation."""
+    return evaluate_pool(LayoutPool(work, plan, cand, calibration, tries_shares=tries_shares), machine, budget_bytes)

@@ -380,3 +380,8 @@ def memory_per_gpu(
         stage_parameters=held,
         stage_expert_parameters=held_experts,
     )
+
+
+def least_total_bytes(memory: MemoryArrays) -> FloatArray:
+    """Device memory with the allocator under pressure: what decides whether a candidate fits at all. [B]"""
+    return memory.allocated_bytes * PRESSED_RESERVED_FACTOR + memory.overhead_bytes

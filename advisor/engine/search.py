@@ -22,10 +22,11 @@ from advisor.engine.estimate import (
     domain_size,
     open_recomputation,
 )
-from advisor.engine.evaluate import Evaluated, evaluate_fitting, join_evaluated
+from advisor.engine.evaluate import Evaluated, LayoutPool, evaluate_pool, join_evaluated
 from advisor.engine.fitting import available_bytes, model_state_bytes
 from advisor.engine.layouts import enumerate_layouts
 from advisor.engine.machine import Machine, compute_precision, dense_peak, machine
+from advisor.engine.memory import memory_per_gpu
 from advisor.engine.reliability import DEFAULT_RESTART, assumed_number, goodput_fraction, interruption_rate
 from advisor.engine.search_reasons import Question, SizeTable, rejections, relaxations, requirement
 from advisor.engine.specs import (
@@ -83,16 +84,10 @@ class _Best:
 
 def _evaluate_sizes(question: Question, option: HardwareOption, rates: Machine, sizes: list[int]) -> _Best | None:
     plan, gpu = question.plan, option.gpu
-    request, has_open_share = open_recomputation(question.layout)
     domain = domain_size(gpu, option.gpus_per_server)
-    candidates = enumerate_layouts(question.model, plan, request, sizes, domain)
-    count = len(candidates)
-    if count == 0:
-        return None
+    pool = _pool(question, domain, tuple(sizes))
     budget = available_bytes(gpu, plan)
-    found = evaluate_fitting(
-        question.work, plan, candidates, rates, question.calibration, budget, tries_shares=has_open_share
-    )
+    found = evaluate_pool(pool, rates, budget)
     if found is None:
         return None
     candidates, evaluated = found
@@ -100,7 +95,21 @@ def _evaluate_sizes(question: Question, option: HardwareOption, rates: Machine, 
     order = np.lexsort((per_sequence, candidates.gpu_count))
     _, first = np.unique(candidates.gpu_count[order], return_index=True)
     best = order[first]
-    return _Best(candidates.take(best), evaluated.take(best), count)
+    candidates, time = candidates.take(best), evaluated.take(best).time
+    memory = memory_per_gpu(question.work, plan, candidates, question.calibration, budget)
+    return _Best(candidates, Evaluated(memory, time), len(pool.candidates) * len(pool.shares))
+
+
+def _pool(question: Question, domain: int, sizes: tuple[int, ...]) -> LayoutPool:
+    """Layouts of these sizes; kinds of GPU with the same scale-up domain share one."""
+    key = (domain, sizes)
+    if key not in question.pools:
+        request, has_open_share = open_recomputation(question.layout)
+        candidates = enumerate_layouts(question.model, question.plan, request, list(sizes), domain)
+        question.pools[key] = LayoutPool(
+            question.work, question.plan, candidates, question.calibration, tries_shares=has_open_share
+        )
+    return question.pools[key]
 
 
 def _join(parts: list[_Best]) -> _Best:
@@ -273,6 +282,7 @@ def search(
         deployment=deployment or DeploymentProfile(),
         calibration=calibration,
         work=workload(model, plan),
+        pools={},
     )
     usable = [option for option in options if dense_peak(option.gpu, compute_precision(plan)) is not None]
     tables = {option.gpu.sku: size_table(question, option) for option in usable}

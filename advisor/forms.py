@@ -93,7 +93,8 @@ class ScenarioForm(forms.Form):
         """Each fault at its field; one that no field owns at the top. Also for faults that the service finds."""
         for fault in error.errors:
             name = _field_of(fault.pointer)
-            self.add_error(name, ValidationError(fault.message, code=fault.code))
+            label = "" if name is None else str(self.fields[name].label)
+            self.add_error(name, ValidationError(_without_label(fault.message, label), code=fault.code))
 
     def _echo(self) -> None:
         for name, (_pointer, row) in BY_QUERY.items():
@@ -131,6 +132,15 @@ def _field_of(pointer: str) -> str | None:
             return _FIELD_BY_POINTER[pointer]
         pointer = pointer.rpartition("/")[0]
     return None
+
+
+def _without_label(message: str, label: str) -> str:
+    """The sentence beside a field, which names the field already: `“1,4T” ...` for `Training tokens: “1,4T” ...`."""
+    for colon in (": ", "："):
+        if label and message.startswith(label + colon):
+            rest = message[len(label + colon) :]
+            return rest[0].upper() + rest[1:]
+    return message
 
 
 def _as_query(data: QueryDict | dict[str, Any] | None) -> QueryDict | None:

@@ -126,6 +126,11 @@ class TestForm:
         assert 'value="8x7B"' in html
         assert 'value="1,4T"' in html
 
+    def test_a_sentence_beside_its_field_does_not_repeat_the_label(self):
+        form = ScenarioForm({"parameters": "7m", "tokens": "1\u0660"})
+        assert form.errors["parameters"] == ["“7m” is unclear; did you mean 7M (million)?"]
+        assert form.errors["tokens"] == ["Write “1\u0660” with the digits 0 to 9, such as 1.4T."]
+
     def test_a_faulty_text_cannot_break_out_of_its_field(self):
         form = ScenarioForm({"parameters": '"><script>alert(1)</script>'})
         assert "<script>" not in form.as_div()

@@ -6,6 +6,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from catalog.source_texts import SOURCE_TEXTS
+
 WORDS: dict[str, str | Promise] = {
     # status of a GPU or server
     "current": pgettext_lazy("status of a part", "current"),
@@ -101,8 +103,8 @@ WORDS: dict[str, str | Promise] = {
 
 def word(value: str) -> str:
     """The value in the active language; free text comes back as it is."""
-    return str(WORDS.get(value, value))
+    return str(WORDS.get(value) or SOURCE_TEXTS.get(value, value))
 
 
 def is_word(value: str) -> bool:
-    return value in WORDS
+    return value in WORDS or value in SOURCE_TEXTS

@@ -11,6 +11,8 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
+from catalog.words import word
+
 SKU_VALIDATOR = RegexValidator(
     r"^[a-z0-9][a-z0-9._-]*$", _("A SKU has lower-case letters, digits, dots, hyphens and underscores only.")
 )
@@ -72,6 +74,6 @@ class Part(models.Model):
 
     @property
     def display_name(self) -> str:
-        """The name in the active language; hardware has one name in both."""
+        """The name in the active language; most hardware has one name in both."""
         name_zh: str = getattr(self, "name_zh", "")
-        return name_zh if name_zh and (get_language() or "").startswith("zh") else self.name
+        return name_zh if name_zh and (get_language() or "").startswith("zh") else word(self.name)

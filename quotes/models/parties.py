@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from datetime import date, datetime
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
@@ -47,6 +48,12 @@ class SellerEntity(models.Model):
 
     def __str__(self) -> str:
         return self.name_zh
+
+    def clean(self) -> None:
+        try:
+            ZoneInfo(self.time_zone)
+        except (ValueError, OSError, ZoneInfoNotFoundError):
+            raise ValidationError({"time_zone": _("Write a zone of the IANA list, such as Asia/Shanghai.")}) from None
 
     def today(self, now: datetime) -> date:
         """The calendar day at the seller's place."""

@@ -6,10 +6,13 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import timedelta
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from catalog.money import TaxMode
 from quotes import access
@@ -21,6 +24,8 @@ from quotes.states import Action
 
 if TYPE_CHECKING:
     from advisor.answers import RecommendationAnswer
+
+MAX_TOTAL = Decimal(10) ** 12
 
 # Copied from revision to revision; never number, state, dates, decisions or snapshot.
 CONTENT_FIELDS = (
@@ -171,7 +176,12 @@ def _store_lines(revision: QuoteRevision, lines: Sequence[DraftLine]) -> None:
 
 
 def store_totals(revision: QuoteRevision, lines: Sequence[QuoteLine]) -> None:
-    """Keep the totals beside the revision, for lists."""
+    """Keep the totals beside the revision, for lists; refuses what no quotation is about."""
     sums = revision_totals(revision, lines).totals
+    if abs(sums.gross) >= MAX_TOTAL:
+        raise ValidationError(
+            _("The total of %(total)s is above the largest that a quote may have, %(limit)s."),
+            params={"total": f"{sums.gross:,f}", "limit": f"{MAX_TOTAL:,f}"},
+        )
     revision.total_net, revision.total_gross = sums.net, sums.gross
     revision.save(update_fields=["total_net", "total_gross", "updated_at"])

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
@@ -33,6 +33,7 @@ from quotes.services.log import checked, locked, log
 from quotes.states import LIVE_STATES, Action, State, state_after
 
 ATTEMPTS = 3
+MAX_VALIDITY_DAYS = 366
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,6 +174,13 @@ def _content_faults(revision: QuoteRevision, now: datetime) -> Iterator[Fault]:
         yield Fault(
             code="validity_past",
             message=_("The validity ended on %(day)s. Set a later day.") % {"day": revision.valid_through.isoformat()},
+        )
+    latest = today + timedelta(days=MAX_VALIDITY_DAYS)
+    if revision.valid_through > latest:
+        yield Fault(
+            code="validity_far",
+            message=_("The validity runs to %(day)s. The latest day is %(latest)s.")
+            % {"day": revision.valid_through.isoformat(), "latest": latest.isoformat()},
         )
 
 

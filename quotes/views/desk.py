@@ -13,7 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from advisor.answers import RecommendationAnswer
 from advisor.inputs import InputError, body_from_query, parse_recommendation_request, query_from_body
@@ -39,7 +39,7 @@ PAGE_SIZE = 25
 
 
 @desk
-@require_GET
+@require_safe
 def quote_list(request: HttpRequest) -> HttpResponse:
     form = ListFilterForm(request.GET)
     filters = form.cleaned_data if form.is_valid() else {}
@@ -95,7 +95,7 @@ def quote_new(request: HttpRequest) -> HttpResponse:
 
 
 @desk
-@require_GET
+@require_safe
 def quote_detail(request: HttpRequest, public_id: uuid.UUID, revision_index: int | None = None) -> HttpResponse:
     revision = access.revision_for(request.user, public_id, revision_index)
     return _detail(request, revision)
@@ -168,7 +168,7 @@ def quote_issue_page(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse
 
 
 @desk
-@require_GET
+@require_safe
 def quote_pdf(request: HttpRequest, public_id: uuid.UUID, revision_index: int) -> HttpResponse:
     """The stored bytes of an issued quote; a draft is made on the spot, with its watermark."""
     revision = access.revision_for(request.user, public_id, revision_index)

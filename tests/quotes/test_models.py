@@ -6,9 +6,18 @@ from datetime import date
 from decimal import Decimal
 
 import pytest
+from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection, transaction
 
-from quotes.models import AuditEntry, FrozenError, QuoteDocument, QuoteLine, QuoteRevision, end_of_day
+from quotes.models import (
+    AuditEntry,
+    FrozenError,
+    QuoteDocument,
+    QuoteLine,
+    QuoteRevision,
+    SellerEntity,
+    end_of_day,
+)
 from quotes.services import quote_issue
 from tests.quotes.drafts import make_draft
 
@@ -182,3 +191,11 @@ class TestTheDatabaseItselfRefuses:
 def test_the_day_ends_at_the_sellers_place():
     # Shanghai is UTC+8 all year: midnight after 31 December is 16:00 UTC of that day.
     assert end_of_day(date(2026, 12, 31), "Asia/Shanghai").isoformat() == "2026-12-31T16:00:00+00:00"
+
+
+@pytest.mark.parametrize("zone", ["Mars/Base", "../etc/passwd", ""])
+def test_a_seller_lives_in_a_time_zone_that_exists(parties, zone):
+    seller = SellerEntity.objects.get()
+    seller.time_zone = zone
+    with pytest.raises(ValidationError):
+        seller.full_clean()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from datetime import timedelta
+from datetime import date, timedelta
 from decimal import Decimal
 
 import pytest
-from django.utils import timezone
+from django.core.exceptions import ValidationError
+from django.utils import timezone, translation
 
 from quotes import access, snapshot
 from quotes.models import AuditEntry, NumberSeries, QuoteDocument, QuoteRevision
@@ -108,6 +109,13 @@ class TestEditing:
         draft = make_draft(as_alice, lines=[line("1", D(100), "0.13"), part, service])
         quote_edit(actor=as_alice, revision=draft, expected_version=1, fields={}, lines=[_edit(draft, is_removed=True)])
         assert list(draft.lines.values_list("sku", flat=True)) == ["service"]
+
+    def test_an_absurd_total_is_refused_and_nothing_kept(self, as_alice):
+        draft = make_draft(as_alice)
+        edit = _edit(draft, quantity=D(1_000_000), unit_price=D(1_000_000_000))
+        with translation.override("en"), pytest.raises(ValidationError, match="above the largest"):
+            quote_edit(actor=as_alice, revision=draft, expected_version=1, fields={}, lines=[edit])
+        assert QuoteRevision.objects.get().total_gross == D("2260.00")
 
     def test_another_representative_cannot_edit(self, as_alice):
         draft = make_draft(as_alice)
@@ -247,6 +255,11 @@ class TestFaults:
             "validity_past",
             "no_lines",
         ]
+
+    def test_a_validity_of_ages_is_named(self, as_alice):
+        draft = make_draft(as_alice)
+        draft.valid_through = date(9999, 12, 31)
+        assert self._codes(draft) == ["validity_far"]
 
     def test_a_changed_quantity_needs_its_reason(self, as_alice):
         draft = make_draft(as_alice)

@@ -193,6 +193,29 @@ class TestEditor:
         assert "Someone else saved" in response.content.decode()
         assert QuoteRevision.objects.get().project == "first"
 
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"line-1-quantity": "1000000", "line-1-unit_price": "1000000000"},
+            {"valid_through": "31/12/26"},
+            {"valid_through": "2020-01-01"},
+            {"line-1-tax_rate": "101"},
+            {"line-1-quantity": "-1"},
+            {"line-1-period_count": "0"},
+            {"discount_fraction": "1e2"},
+            {"seller": "999999"},
+            {"language": "fr"},
+            {"customer_note": "x" * 2001},
+        ],
+        ids=str,
+    )
+    def test_absurd_values_are_answered_in_words(self, desk, draft, changes):
+        address = reverse("quotes:save", args=[draft.quote.public_id])
+        response = desk.post(address, _payload(draft, **changes))
+        assert response.status_code == 422
+        assert "error" in response.content.decode()
+        assert QuoteRevision.objects.get().content_version == 1
+
     def test_a_line_can_be_taken_out(self, desk, as_alice):
         draft = make_draft(as_alice, lines=[line("1", Decimal(5), "0.13"), line("1", Decimal(7), "0.13", sku="x")])
         address = reverse("quotes:save", args=[draft.quote.public_id])

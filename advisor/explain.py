@@ -21,6 +21,8 @@ def requirement_answer(
 ) -> RequirementAnswer:
     if requirement.binding_constraint == "time" and deadline_seconds is None:
         requirement = replace(requirement, binding_constraint="value")
+    if requirement.binding_constraint == "memory" and _is_smallest_server(requirement, recommended):
+        requirement = replace(requirement, binding_constraint="none")
     return RequirementAnswer(
         model_state_bytes=requirement.model_state_bytes,
         total_model_flops=requirement.total_model_flops,
@@ -31,6 +33,17 @@ def requirement_answer(
         binding_constraint_reason=binding_reason(
             requirement, deadline_seconds=deadline_seconds, recommended=recommended
         ),
+    )
+
+
+def _is_smallest_server(requirement: Requirement, recommended: ConfigurationAnswer | None) -> bool:
+    """One server is taken where a part of it would hold the job: no limit decides, servers come whole."""
+    needed = requirement.minimum_gpu_count_for_memory
+    return (
+        recommended is not None
+        and recommended["server_count"] == 1
+        and needed is not None
+        and needed < recommended["gpu_count"]
     )
 
 
@@ -53,6 +66,8 @@ def binding_reason(
         )
     elif kind == "time" and deadline_seconds:
         text = _("Time decides: %(deadline)s ask for %(sustained)s sustained.")
+    elif kind == "none" and _is_smallest_server(requirement, recommended):
+        text = _("The smallest unit decides: one server of %(count)d x %(gpu)s already meets every wish.")
     elif kind == "memory" and recommended:
         text = _("Memory decides: states of %(states)s and activations need %(count)d x %(gpu)s.")
     elif kind == "memory":

@@ -12,6 +12,7 @@ from advisor.answers import (
     ConfigurationAnswer,
     ProblemAnswer,
     RecommendationAnswer,
+    RejectionAnswer,
     RentOrBuyAnswer,
 )
 from advisor.candidate_search import (
@@ -53,6 +54,8 @@ from advisor.tiers import tier_answer
 from advisor.training_plan import job_from
 from catalog.money import format_money
 
+MAX_REASONS = 3
+
 
 def recommendation(
     parts: Parts, books: Mapping[Market, Book], checked: CheckedRecommendation, *, on: date
@@ -84,6 +87,7 @@ def recommendation(
         else None
     )
     head = answers[0] if answers else None
+    rejected = [*hardware.rejected, *outside, *rejection_answers(parts, result.rejected, cost_currency(checked))]
     return RecommendationAnswer(
         tier=tier,
         model=model_answer(job.model, job.parameter_count, job.active_parameter_count),
@@ -91,14 +95,14 @@ def recommendation(
         requirement=requirement_answer(result.requirement, deadline_seconds=checked.deadline_seconds, recommended=head),
         recommended=head,
         alternatives=answers[1:],
-        rejected=[*hardware.rejected, *outside, *rejection_answers(parts, result.rejected, cost_currency(checked))],
+        rejected=rejected,
         deployment_comparison=comparison,
         rent_or_buy=_rent_or_buy(setting, recommended),
         scaling=_scaling(result),
         pareto=_pareto(result),
         explanation=_explanation(tier["reason"] if tier else "", head),
         evaluated_layout_count=result.evaluated_layout_count,
-        problems=_problems(setting, hardware, result, ranked, head),
+        problems=_problems(setting, hardware, result, ranked, head, rejected),
         assumptions=assumption_answers(_assumptions(setting, recommended)),
         engine_version=ENGINE_VERSION,
         catalog_revision=parts.revision,
@@ -191,6 +195,7 @@ def _problems(
     result: SearchResult,
     ranked: Sequence[Candidate],
     head: ConfigurationAnswer | None,
+    rejected: Sequence[RejectionAnswer],
 ) -> list[ProblemAnswer]:
     found = [problem_answer(problem) for problem in setting.checked.problems]
     found += hardware.notes
@@ -199,7 +204,7 @@ def _problems(
         found += [_relaxation(problem, cost_currency(setting.checked)) for problem in result.relaxations]
         found += _over_budget(setting, result)
         if not found:
-            found.append(problem_answer(Problem(field="/target", code="no_configuration")))
+            found += _from_rejections(rejected)
         return found
     found += head["price_problems"]
     seconds = head["estimate"]["time"]["training_seconds"]
@@ -217,6 +222,22 @@ def _problems(
                 )
             )
     return found
+
+
+def _from_rejections(rejected: Sequence[RejectionAnswer]) -> list[ProblemAnswer]:
+    """Without a relaxation of the engine's, what stands against the GPUs that were asked for."""
+    if not rejected:
+        return [problem_answer(Problem(field="/target", code="no_configuration"))]
+    return [
+        ProblemAnswer(
+            field="/hardware/gpus",
+            code=item["code"],
+            message=item["message"],
+            severity="blocks",
+            params=item["params"],
+        )
+        for item in rejected[:MAX_REASONS]
+    ]
 
 
 def _policy_problems(checked: CheckedRecommendation) -> list[Problem]:

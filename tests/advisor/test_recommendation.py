@@ -166,6 +166,18 @@ class TestConditions:
         assert answer["requirement"]["binding_constraint"] in ("value", "memory")
         assert "value_rule" in {item["name"] for item in answer["assumptions"]}
 
+    def test_one_server_that_is_enough_is_no_constraint(self):
+        body = {"model": {"parameters": "1B"}, "training": {"tokens": "20B"}, "hardware": {"gpus": GPUS[:1]}}
+        need = _answer_of(json.dumps(body), "en")["requirement"]
+        assert need["binding_constraint"] == "none"
+        assert "one server" in need["binding_constraint_reason"]
+
+    def test_a_precision_that_no_gpu_has_is_told_for_the_gpu(self):
+        # A100 has no FP8
+        answer = _answer(training={"precision": "fp8"}, hardware={"gpus": ["nvidia-a100-sxm4-80gb"]})
+        assert answer["recommended"] is None
+        assert [item["code"] for item in answer["problems"]] == ["unsupported_precision"]
+
     def test_h20_says_what_its_compute_means(self):
         # 148 dense TFLOPS, 15 % of an H100
         answer = _answer(target={"deadline_days": 365}, hardware={"gpus": ["nvidia-h20-96gb"]})

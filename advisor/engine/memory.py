@@ -34,18 +34,12 @@ NF4_DOUBLE_QUANTIZED_BYTES = 0.5 + 0.127 / 8
 LOGITS_BYTES_FUSED = 2.0
 LOGITS_BYTES_PLAIN = 10.0
 PREFETCHED_UNITS = 2.0  # FSDP and ZeRO-3 gather the next unit while computing the current one
-# norms written in plain PyTorch save the fp32 input and the fp32 normed value of both norms of a layer: 2 x 2 x 4
-EAGER_RMS_NORM_BYTES = 16.0
-# measured: 4-bit layers of bitsandbytes keep 12 (adapters on q and v) to 22 bytes per token and hidden unit more than
-# 16-bit ones (LitGPT resource tables and configuration hub, paired LoRA and QLoRA rows)
-QUANTIZED_LAYER_BYTES = 14.0
 # DeepSpeed ZeRO: the step casts the local shard of the gradients to fp32; reduce and gather buckets hold 5e8 elements
 # each by default (DeepSpeed documentation, zero_optimization), in 16 bit
 ZERO_BUCKET_ELEMENTS = 5e8
 ZERO_BUCKET_BYTES = 2 * 2 * ZERO_BUCKET_ELEMENTS
 # least that the caching allocator reserves above live tensors (measured 1.03 with static shapes)
 PRESSED_RESERVED_FACTOR = 1.03
-EAGER_SCORE_BYTES = 5.0  # softmax output 2, dropout mask 1, dropout output 2 per score [1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,36 +83,25 @@ def activation_bytes_per_token(
     Dense, gated, flash, sequence parallel: (8h + 4ad + 4kd + 6f + 4a)/t; selective drops the attention core's part;
     a fully recomputed layer keeps its input, 2h. [B]
     """
-    unit = BYTES_FP32 if plan.precision.value in ("fp32", "tf32") else BYTES_16BIT
-    h, t = float(work.hidden_size), cand.tensor_parallel
+    saved, t = work.saved, cand.tensor_parallel
     norm_split = np.where(cand.uses_sequence_parallel > 0, t, 1.0)
-    if work.is_eager:
-        core = EAGER_SCORE_BYTES * work.head_count * work.sequence_length / cand.context_parallel
-    else:
-        core = np.full_like(t, float(BYTES_FP32 * work.head_count))
+    core = saved.core / cand.context_parallel if work.is_eager else saved.core
     is_selective = cand.recomputation == RECOMPUTATION_CODES[Recomputation.SELECTIVE]
-    core = np.where(is_selective, 0.0, core)
-    outer = unit * 4 * h + (2 * h if work.has_dropout else 0.0)
-    if plan.recipe is not Recipe.MEGATRON and work.has_rms_norm:
-        outer = outer + EAGER_RMS_NORM_BYTES * h
-    if work.is_quantized and plan.recipe is not Recipe.MEGATRON:
-        outer = outer + QUANTIZED_LAYER_BYTES * h
-    outer = outer + BYTES_16BIT * work.adapted_input_width
-    attention = unit * (work.query_width + 2 * work.kv_width + work.value_width) + core
-    dense = outer / norm_split + (attention + unit * work.ffn_inner_copies * work.ffn_size) / t
-    if plan.recipe is not Recipe.MEGATRON and not work.is_eager:
-        # per-operation checkpoints of PyTorch keep every other matrix product: input, q, v, attention and FFN outputs,
-        # one of gate and up
-        kept = unit * ((3 * h + work.query_width + work.kv_width) / norm_split + work.ffn_size / t)
+    attention = saved.attention + np.where(is_selective, 0.0, core)
+    outer = saved.outer / norm_split
+    dense = outer + (attention + saved.ffn_per_width * work.ffn_size) / t
+    if saved.per_operation_outer is not None:
+        kept = saved.per_operation_outer / norm_split + saved.per_operation_ffn * work.ffn_size / t
         dense = np.where(is_selective, np.minimum(kept, dense), dense)
-    recomputed = unit * h / norm_split
+    recomputed = saved.checkpoint / norm_split
     if not work.expert_count:
         return dense, dense, recomputed
-    expert_tensor = cand.expert_tensor_parallel
-    routed = unit * (2 * work.experts_per_token * h * expert_tensor + work.ffn_inner_copies * work.routed_width) / t
+    unit = BYTES_FP32 if plan.precision.value in ("fp32", "tf32") else BYTES_16BIT
+    dispatched = 2.0 * unit * work.experts_per_token * work.hidden_size
+    routed = (dispatched * cand.expert_tensor_parallel + saved.ffn_per_width * work.routed_width) / t
     router = 2 * BYTES_FP32 * work.expert_count / norm_split
-    shared = unit * work.ffn_inner_copies * work.shared_width / t
-    moe = outer / norm_split + attention / t + imbalance * routed + router + shared
+    shared = saved.ffn_per_width * work.shared_width / t
+    moe = outer + attention / t + imbalance * routed + router + shared
     return dense, moe, recomputed
 
 

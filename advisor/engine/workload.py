@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from advisor.engine import flops, parameters
+from advisor.engine.saved_tensors import SavedTensors, saved_tensors
 from advisor.engine.specs import AttentionKernel, Method, ModelKind, ModelSpec, Optimizer, Recipe, TrainingPlan
 from advisor.engine.units import BYTES_16BIT, BYTES_FP32
 
@@ -54,9 +55,7 @@ class Workload:
     is_frozen: bool
     is_eager: bool
     is_quantized: bool
-    has_dropout: bool
-    has_rms_norm: bool
-    adapted_input_width: int  # widths of the inputs that adapters with dropout keep a dropped copy of, summed
+    saved: SavedTensors
     model_flops_per_token: float
 
 
@@ -106,20 +105,26 @@ def workload(model: ModelSpec, plan: TrainingPlan) -> Workload:
         is_frozen=plan.method in FROZEN,
         is_eager=plan.attention is AttentionKernel.EAGER,
         is_quantized=plan.method is Method.QLORA,
-        has_dropout=plan.dropout,
-        has_rms_norm=model.norm_weight_vectors == 1,
-        adapted_input_width=adapted_input_width(model, plan),
+        saved=saved_tensors(model, plan, adapted_input_width(model, plan)),
         model_flops_per_token=flops.model_flops_per_token(model, plan),
     )
 
 
 def adapted_input_width(model: ModelSpec, plan: TrainingPlan) -> int:
-    """Summed input widths of one layer's adapted matrices; each keeps a dropped copy of its input (LoRA dropout)."""
-    if plan.lora is None or plan.method not in FROZEN or not plan.lora.has_dropout:
+    """Summed input widths of one layer's adapted matrices.
+
+    With dropout each adapter keeps its own dropped copy of the input (0.05 in the usual recipes); without it, adapters
+    that read the same tensor share one copy, and the attention output is kept anyway.
+    """
+    if plan.lora is None or plan.method not in FROZEN:
         return 0
+    targets = plan.lora.targets
     widths = {"o": model.head_count * (model.v_head_size or model.head_size), "down": model.ffn_size}
     names = ("q", "k", "v", "o", "gate", "up", "down") if model.gated_ffn else ("q", "k", "v", "o", "up", "down")
-    return sum(widths.get(name, model.hidden_size) for name in names if name in plan.lora.targets)
+    if plan.lora.has_dropout:
+        return sum(widths.get(name, model.hidden_size) for name in names if name in targets)
+    blocks = any(name in targets for name in "qkv") + any(name in targets for name in ("gate", "up"))
+    return blocks * model.hidden_size + ("down" in targets) * model.ffn_size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

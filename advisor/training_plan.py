@@ -152,9 +152,10 @@ def _global_batch(checked: CheckedTraining, total: float) -> tuple[int, Assumpti
 
 
 def _smooth(sequences: int) -> int:
-    """The nearest multiple of the largest power of two under an eighth of it: many cluster sizes divide it."""
-    step = 1 << max(0, (sequences // 8).bit_length() - 1)
-    return max(1, round(sequences / step)) * step
+    """The nearest power of two, or half as much again: what published runs take, and what most cluster sizes divide."""
+    power = 1 << (sequences.bit_length() - 1)
+    choices = (power, power + power // 2, 2 * power)
+    return min(choices, key=lambda choice: abs(choice - sequences))
 
 
 def resolve_model(choice: ModelChoice) -> ModelSpec:

@@ -15,6 +15,9 @@ from typing import Any
 SECONDS_PER_DAY = 86_400
 # A doubling of the GPUs that saves less than this share of the time is called a poor bargain in the chart's title.
 POOR_DOUBLING_SAVING = 0.30
+# the curve starts at this part of the chosen cluster
+SMALLEST_PLOTTED = 8
+MIN_POINTS = 3
 MEMORY_PARTS = ("weight", "gradient", "optimizer", "activation", "logits", "buffer")
 STEP_PARTS = ("compute", "exposed_communication", "bubble", "optimizer")
 
@@ -186,9 +189,9 @@ def scaling_chart(
     kept = _worthwhile(points, chosen_gpu_count)
     rows = [
         (int(p["gpu_count"]), float(p["training_seconds"]) / SECONDS_PER_DAY, float(p["mfu"]), bool(p.get("is_knee")))
-        for p in kept
+        for p in _plotted(kept, chosen_gpu_count)
     ]
-    if len(rows) < 3:
+    if len(rows) < MIN_POINTS:
         return None
     low, high = math.log2(rows[0][0]), math.log2(rows[-1][0])
     day_ticks, day_top = _axis(max(days for _n, days, _m, _k in rows))
@@ -197,7 +200,8 @@ def scaling_chart(
     def x(gpu_count: float) -> float:
         return 100 * (math.log2(gpu_count) - low) / (high - low)
 
-    def mark(row: tuple[int, float, float, bool] | None, column: int, top: float) -> Mark | None:
+    def mark(row: tuple[int, float, float, bool] | None, column: int, top: float, turn: float) -> Mark | None:
+        """`turn`: from here on, in percent, the text stands left of its point."""
         if row is None:
             return None
         at = x(row[0])
@@ -206,7 +210,7 @@ def scaling_chart(
             y=100 - 100 * float(row[column]) / top,
             value=float(row[column]),
             gpu_count=row[0],
-            anchor="end" if at > 55 else "start",
+            anchor="end" if at > turn else "start",
         )
 
     first_count, first_days = rows[0][0], rows[0][1]
@@ -221,10 +225,10 @@ def scaling_chart(
         x_ticks=_count_ticks([row[0] for row in rows], x),
         day_ticks=day_ticks,
         mfu_ticks=mfu_ticks,
-        chosen_days=mark(chosen, 1, day_top),
-        chosen_mfu=mark(chosen, 2, mfu_top),
-        knee_days=mark(knee, 1, day_top),
-        knee_mfu=mark(knee, 2, mfu_top),
+        chosen_days=mark(chosen, 1, day_top, 75),
+        chosen_mfu=mark(chosen, 2, mfu_top, 55),
+        knee_days=mark(knee, 1, day_top, 75),
+        knee_mfu=mark(knee, 2, mfu_top, 55),
         deadline_at=100 - 100 * deadline_days / day_top if deadline_days and deadline_days <= day_top else None,
         poor_from_gpu_count=poor_from([(n, days) for n, days, _m, _k in rows]),
         first_gpu_count=first_count,
@@ -242,6 +246,14 @@ def _worthwhile(points: Sequence[Mapping[str, Any]], chosen_gpu_count: int | Non
             kept.append(point)
             best_seconds = min(best_seconds, point["training_seconds"])
     return kept
+
+
+def _plotted(points: list[Mapping[str, Any]], chosen_gpu_count: int | None) -> list[Mapping[str, Any]]:
+    """What the curve shows: far smaller clusters take years and would flatten the part that is decided on."""
+    if chosen_gpu_count is None:
+        return points
+    near = [point for point in points if point["gpu_count"] * SMALLEST_PLOTTED >= chosen_gpu_count]
+    return near if len(near) >= MIN_POINTS else points
 
 
 def poor_from(sizes: Sequence[tuple[int, float]]) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from django.utils.translation import ngettext, pgettext
 from advisor import charts, figures
 from advisor.inputs import CheckedRecommendation
 from advisor.price_table import missing_prices, price_rows
+from advisor.quantities import SECONDS_PER_DAY
 
 # one-click example of the empty page: the job of the answer sentence in the method notes
 EXAMPLE_QUERY = "deadline_days=30&parameters=7e10&tokens=1.4e12&v=1"
@@ -58,7 +60,7 @@ def result_context(
         ],
     }
     if not best:
-        return context
+        return context | {"relaxations": [(problem, _relaxed(problem, query)) for problem in context["problems"]]}
     rent_or_buy = answer["rent_or_buy"]
     comparison = answer["deployment_comparison"]
     return context | {
@@ -80,6 +82,19 @@ def result_context(
         "has_serious_checks": any(check["severity"] in {"blocks", "check"} for check in best["checks"]),
         "ownership_rows": _ownership_rows(rent_or_buy) if rent_or_buy else [],
     }
+
+
+def _relaxed(problem: Mapping[str, Any], query: str) -> str:
+    """Address of the case with the change that a problem names; empty where it names no single value."""
+    params = problem["params"]
+    if problem["code"] == "relax_deadline" and isinstance(params.get("training_seconds"), float | int):
+        name, value = "deadline_days", math.ceil(params["training_seconds"] / SECONDS_PER_DAY)
+    elif problem["code"] == "relax_max_gpu_count" and isinstance(params.get("gpu_count"), int):
+        name, value = "max_gpu_count", params["gpu_count"]
+    else:
+        return ""
+    rest = [pair for pair in parse_qsl(query) if pair[0] != name]
+    return f"{reverse('advisor:sizing')}?{urlencode(sorted([*rest, (name, str(value))]))}"
 
 
 def asked_parameter_count(checked: CheckedRecommendation, answer: Mapping[str, Any]) -> float:

@@ -145,6 +145,24 @@ def test_sizes_without_a_training_time_are_left_out() -> None:
     assert chart.last_gpu_count == 512
 
 
+def test_a_size_that_a_smaller_one_beats_is_left_out_unless_chosen() -> None:
+    rows = scaling((64, 100, 0.5), (72, 120, 0.3), (128, 50, 0.5), (256, 40, 0.31))
+    plain = charts.scaling_chart(rows, chosen_gpu_count=None, deadline_seconds=None)
+    assert plain is not None
+    assert [row["gpu_count"] for row in plain.rows] == [64, 128, 256]
+    chosen = charts.scaling_chart(rows, chosen_gpu_count=72, deadline_seconds=None)
+    assert chosen is not None
+    assert [row["gpu_count"] for row in chosen.rows] == [64, 72, 128, 256]
+
+
+def test_the_curve_starts_near_the_chosen_size_and_the_table_keeps_all() -> None:
+    rows = scaling((8, 800, 0.5), (64, 100, 0.5), (128, 50, 0.5), (256, 40, 0.31), (512, 36, 0.17))
+    chart = charts.scaling_chart(rows, chosen_gpu_count=512, deadline_seconds=None)
+    assert chart is not None
+    assert chart.first_gpu_count == 64
+    assert len(chart.rows) == 5
+
+
 def comparison(**changes: Any) -> dict[str, Any]:
     """Renting costs 10 a month; buying 60 and 2 a month: they meet at 7.5 months and 75."""
     months = list(range(13))

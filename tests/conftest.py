@@ -9,8 +9,13 @@ import pytest
 from django.core.cache import cache
 from django.core.management import call_command
 from django.utils import translation
+from hypothesis import HealthCheck, settings
 
 from catalog.revisions import NO_REVISION, current_revision
+
+# The same examples in every run, and no verdict by the clock of a busy machine.
+settings.register_profile("suite", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("suite")
 
 CATALOG_FIXTURES = {"catalog", "loaded_catalog"}
 TRANSACTIONAL_FIXTURES = {

@@ -23,6 +23,8 @@ REQUIREMENTS = [
     Requirement(line)
     for line in PROJECT["dependencies"] + [r for rs in PROJECT["optional-dependencies"].values() for r in rs]
 ]
+# set for the tests in this process, by their settings and for the browser
+OF_TESTS = {"TEST_RUN", "DJANGO_ALLOW_ASYNC_UNSAFE"}
 PRODUCTION = {
     "DEBUG": "false",
     "HTTPS": "true",
@@ -75,7 +77,7 @@ def run_manage(*arguments: str, **environment: str) -> subprocess.CompletedProce
     return subprocess.run(
         [sys.executable, "manage.py", *arguments],
         cwd=ROOT,
-        env={name: value for name, value in os.environ.items() if name != "TEST_RUN"} | PRODUCTION | environment,
+        env={name: value for name, value in os.environ.items() if name not in OF_TESTS} | PRODUCTION | environment,
         capture_output=True,
         text=True,
         timeout=120,

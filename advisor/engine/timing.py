@@ -1,7 +1,6 @@
 """Step time by parts: compute by operation, communication that stays exposed, pipeline bubble, optimizer.
 
-One additive form per operation, ``FLOPs / rate + bytes / bandwidth + launch``. Because every count of a layer is linear
-in T/t, T, 1/t and 1, a layer's time is four coefficients (`LayerCost`) and the arrays carry only group sizes.
+What one layer computes comes from `operations`; here are the schedule, the links and what is left to wait for.
 
 Symbols: T tokens of a micro-batch on a context rank; h, f, a, d as in `workload`; t p c x n v b m as in `candidates`.
 
@@ -9,7 +8,6 @@ References
 ----------
 .. [1] D. Narayanan et al., arXiv:2104.04473 (pipeline schedules, tensor-parallel communication volumes).
 .. [2] V. Korthikanti et al., arXiv:2205.05198 (sequence parallelism: all-gather and reduce-scatter of the same volume).
-.. [3] T. Dao, arXiv:2307.08691 (flash attention: backward 2.5 x forward FLOPs).
 """
 
 from __future__ import annotations
@@ -23,30 +21,12 @@ from advisor.engine.calibration import Calibration
 from advisor.engine.candidates import Candidates, FloatArray, stage_layers
 from advisor.engine.machine import Machine
 from advisor.engine.memory import MemoryArrays
+from advisor.engine.operations import FLASH_BACKWARD_FLOPS, core_seconds, dense_layer_costs, expert_costs
 from advisor.engine.specs import TrainingPlan
 from advisor.engine.units import BYTES_16BIT, BYTES_FP32
 from advisor.engine.workload import Workload, state_bytes
 
-FLASH_BACKWARD_FLOPS = 2.5  # [3]
-# element-wise passes over the hidden state in one layer, forward: two norms (read, write), two residual adds
-# (two reads, one write), and over the FFN's inner width: activation and product (reads and a write)
-NORM_PASSES = 10.0
-EAGER_SCORE_PASSES = 8.0  # scores written, scaled, masked, softmaxed and read again without a fused kernel
 OPTIMIZER_READS_WRITES = 2.0
-
-
-@dataclass(frozen=True, slots=True)
-class LayerCost:
-    """Seconds of one layer: T/t split + T whole + T/(t, or 1 without sequence parallel) norm + weights/t + fixed."""
-
-    split: float
-    whole: float
-    norm: float
-    weights: float
-    fixed: float
-
-    def seconds(self, tokens: FloatArray, tensor: FloatArray, norm_split: FloatArray) -> FloatArray:
-        return tokens * (self.split / tensor + self.whole + self.norm / norm_split) + self.weights / tensor + self.fixed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,95 +38,6 @@ class TimeArrays:
     exposed_communication_seconds: FloatArray
     bubble_seconds: FloatArray
     optimizer_seconds: FloatArray
-
-
-def _core_seconds(work: Workload, machine: Machine, calibration: Calibration) -> tuple[float, float]:
-    """Attention core per token of the split layer, forward and backward. [s]"""
-    forward = work.attention_core_flops_per_token / machine.attention_flops_per_second
-    backward = FLASH_BACKWARD_FLOPS * work.attention_core_flops_per_token / machine.attention_backward_flops_per_second
-    if work.is_eager:
-        score_bytes = EAGER_SCORE_PASSES * BYTES_16BIT * work.head_count * work.sequence_length
-        extra = calibration.eager_attention_factor * score_bytes / machine.memory_bytes_per_second
-        forward = work.attention_core_flops_per_token / machine.head_flops_per_second + extra
-        backward = 2 * forward
-    return forward, backward
-
-
-def _gemm(matrix_count: float, machine: Machine) -> float:
-    return 2 * matrix_count / machine.gemm_flops_per_second
-
-
-def dense_layer_costs(
-    work: Workload, machine: Machine, calibration: Calibration, ffn_width: float, ffn_count: float
-) -> tuple[LayerCost, LayerCost]:
-    """Forward and backward cost of a layer with a dense FFN of `ffn_width` (0: attention only)."""
-    memory, size = machine.memory_bytes_per_second, machine.element_bytes
-    h = float(work.hidden_size)
-    core_forward, core_backward = _core_seconds(work, machine, calibration)
-    count = work.attention_matrix_count + ffn_count
-    inner = work.ffn_inner_copies * ffn_width
-    # inputs and outputs of the GEMMs: hidden state four times, projections and FFN inner width once each
-    moved_split = (
-        calibration.gemm_bytes_factor * size * (work.query_width + 2 * work.kv_width + work.value_width + inner)
-    )
-    moved_whole = calibration.gemm_bytes_factor * size * 4 * h
-    quantized = machine.quantization_bytes
-    split = (
-        _gemm(count, machine)
-        + core_forward
-        + (moved_split + size * machine.elementwise_factor * inner + quantized * (work.value_width + ffn_width))
-        / memory
-    )
-    whole = (moved_whole + quantized * 2 * h) / memory
-    norm = size * machine.elementwise_factor * NORM_PASSES * h / memory
-    weights = size * count / memory
-    forward = LayerCost(split, whole, norm, weights, calibration.layer_launch_seconds)
-    # backward: two GEMMs each (one when frozen), weight gradients accumulated in fp32
-    gemm_passes = 1.0 if work.is_frozen else 2.0
-    accumulated = 0.0 if work.is_frozen else 2 * BYTES_FP32 * count / memory
-    backward = LayerCost(
-        gemm_passes * _gemm(count, machine)
-        + core_backward
-        + 2 * (moved_split + size * machine.elementwise_factor * inner) / memory
-        + gemm_passes * quantized * (work.value_width + ffn_width) / memory,
-        2 * moved_whole / memory + gemm_passes * quantized * 2 * h / memory,
-        2 * norm,
-        gemm_passes * weights + accumulated,
-        2 * calibration.layer_launch_seconds,
-    )
-    return forward, backward
-
-
-@dataclass(frozen=True, slots=True)
-class ExpertCost:
-    """Seconds of the routed experts of one layer = T/t * routed + experts_per_rank * weights + fixed."""
-
-    routed: float
-    weights: float
-    fixed: float
-
-
-def expert_costs(work: Workload, machine: Machine, calibration: Calibration) -> tuple[ExpertCost, ExpertCost]:
-    """Forward and backward cost of routed experts (grouped GEMMs, permutation), balanced routing."""
-    memory, size = machine.memory_bytes_per_second, machine.element_bytes
-    h, e = float(work.hidden_size), work.experts_per_token
-    gemm = _gemm(work.routed_ffn_count, machine) / calibration.moe_gemm_efficiency_factor
-    moved = size * (
-        calibration.gemm_bytes_factor * (2 * e * h + work.ffn_inner_copies * work.routed_width)
-        + machine.elementwise_factor * work.ffn_inner_copies * work.routed_width
-    )
-    permuted = calibration.moe_permute_factor * size * 4 * e * h
-    quantized = machine.quantization_bytes * (e * h + work.routed_width)
-    weights = size * work.expert_ffn_count / memory
-    passes = 1.0 if work.is_frozen else 2.0
-    accumulated = 0.0 if work.is_frozen else 2 * BYTES_FP32 * work.expert_ffn_count / memory
-    forward = ExpertCost(gemm + (moved + permuted + quantized) / memory, weights, calibration.layer_launch_seconds)
-    backward = ExpertCost(
-        passes * gemm + (2 * moved + permuted + passes * quantized) / memory,
-        passes * weights + accumulated,
-        2 * calibration.layer_launch_seconds,
-    )
-    return forward, backward
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +146,7 @@ def step_time(
     forward, backward = dense_layer_costs(work, machine, calibration, work.ffn_size, work.dense_ffn_count)
     dense_forward = forward.seconds(tokens, t, norm_split)
     dense_backward = backward.seconds(tokens, t, norm_split)
-    core_forward, _ = _core_seconds(work, machine, calibration)
+    core_forward, _ = core_seconds(work, machine, calibration)
     core = core_forward * tokens / t
     if work.expert_count:
         forward, backward = dense_layer_costs(work, machine, calibration, work.shared_width, work.shared_ffn_count)

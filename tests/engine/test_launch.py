@@ -1,18 +1,12 @@
 from __future__ import annotations
 
-import json
 import subprocess
 import tomllib
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from advisor.engine.launch import (
-    LaunchRequest,
-    adapter_configuration,
-    deepspeed_configuration,
     launch,
     micro_batch_count,
     server_count,
@@ -20,86 +14,28 @@ from advisor.engine.launch import (
 )
 from advisor.engine.specs import (
     Layout,
-    LoraSpec,
-    Method,
     ModelSpec,
     Optimizer,
     Precision,
     Recipe,
     Recomputation,
-    TrainingPlan,
 )
-
-# Llama 3 70B: config.json of the published model
-LLAMA = ModelSpec(
-    name="llama-3-70b",
-    layer_count=80,
-    hidden_size=8192,
-    ffn_size=28672,
-    head_count=64,
-    kv_head_count=8,
-    head_size=128,
-    vocab_size=128256,
-    max_sequence_length=8192,
-)
-# DeepSeek-V3: config.json of the published model
-DEEPSEEK = ModelSpec(
-    name="deepseek-v3",
-    layer_count=61,
-    hidden_size=7168,
-    ffn_size=18432,
-    head_count=128,
-    kv_head_count=128,
-    head_size=128,
-    vocab_size=129280,
-    q_lora_rank=1536,
-    kv_lora_rank=512,
-    qk_nope_head_size=128,
-    qk_rope_head_size=64,
-    v_head_size=128,
-    expert_count=256,
-    experts_per_token=8,
-    expert_ffn_size=2048,
-    shared_expert_count=1,
-    dense_layer_count=3,
-    mtp_layer_count=1,
-)
-LAYOUT = Layout(
-    tensor_parallel=8,
-    pipeline_parallel=4,
-    data_parallel=16,
-    virtual_stage_count=5,
-    recomputation=Recomputation.SELECTIVE,
-)
-
-
-def _plan(**changes) -> TrainingPlan:
-    values = {"tokens": 1.4e12, "sequence_length": 4096, "global_batch_size": 1024}
-    return TrainingPlan(**(values | changes))
-
-
-def _request(**changes) -> LaunchRequest:
-    values = {"model": LLAMA, "plan": _plan(), "layout": LAYOUT, "gpus_per_server": 8, "save_interval_steps": 120}
-    return LaunchRequest(**(values | changes))
-
-
-def _arguments(request: LaunchRequest) -> set[str]:
-    return {line.strip().removesuffix("\\").strip() for line in launch(request).files[0].text.splitlines()}
+from tests.engine.launch_cases import DEEPSEEK, LAYOUT, LLAMA, launch_plan, launch_request, megatron_arguments
 
 
 class TestCounts:
     def test_micro_batches(self):
         # 1024 sequences over 16 replicas, one each time
-        assert micro_batch_count(_plan(), LAYOUT) == 64
+        assert micro_batch_count(launch_plan(), LAYOUT) == 64
 
     def test_batch_that_does_not_divide_is_refused(self):
         with pytest.raises(ValueError, match="no multiple"):
-            micro_batch_count(_plan(global_batch_size=1000), LAYOUT)
+            micro_batch_count(launch_plan(global_batch_size=1000), LAYOUT)
 
     def test_steps(self):
         # 1.4e12 / (1024 x 4096) = 333 786.01
-        assert step_count(_plan()) == 333_787
-        assert step_count(_plan(tokens=None)) is None
+        assert step_count(launch_plan()) == 333_787
+        assert step_count(launch_plan(tokens=None)) is None
 
     def test_servers(self):
         assert server_count(LAYOUT, 8) == 64
@@ -117,7 +53,7 @@ class TestMegatron:
             "--micro-batch-size 1",
             "--global-batch-size 1024",
             "--recompute-granularity selective",
-        } <= _arguments(_request())
+        } <= megatron_arguments(launch_request())
 
     def test_model(self):
         assert {
@@ -133,15 +69,17 @@ class TestMegatron:
             "--normalization RMSNorm",
             "--position-embedding-type rope",
             "--train-samples 341796875",
-        } <= _arguments(_request())
+        } <= megatron_arguments(launch_request())
 
     def test_saving(self):
-        assert {"--save-interval 120", "--async-save", "--ckpt-format torch_dist"} <= _arguments(_request())
-        assert not any("save" in line for line in _arguments(_request(save_interval_steps=None)))
+        assert {"--save-interval 120", "--async-save", "--ckpt-format torch_dist"} <= megatron_arguments(
+            launch_request()
+        )
+        assert not any("save" in line for line in megatron_arguments(launch_request(save_interval_steps=None)))
 
     def test_mixture_of_experts_with_latent_attention(self):
         layout = Layout(tensor_parallel=1, pipeline_parallel=16, data_parallel=128, expert_parallel=64)
-        found = _arguments(_request(model=DEEPSEEK, layout=layout))
+        found = megatron_arguments(launch_request(model=DEEPSEEK, layout=layout))
         assert {
             "--num-experts 256",
             "--moe-router-topk 8",
@@ -160,20 +98,20 @@ class TestMegatron:
         } <= found
         assert "--group-query-attention" not in found
         assert not any(line.startswith("--kv-channels") for line in found)
-        assert "--kv-channels 128" in _arguments(_request())
+        assert "--kv-channels 128" in megatron_arguments(launch_request())
 
     def test_uneven_interleaved_stages_are_a_note(self):
-        uneven = launch(_request(layout=replace(LAYOUT, virtual_stage_count=3)))
+        uneven = launch(launch_request(layout=replace(LAYOUT, virtual_stage_count=3)))
         assert "uneven_stages_need_layout" in uneven.notes
 
     def test_fully_sharded(self):
-        found = launch(_request(layout=replace(LAYOUT, zero_stage=3)))
+        found = launch(launch_request(layout=replace(LAYOUT, zero_stage=3)))
         text = found.files[0].text
         assert "--data-parallel-sharding-strategy optim_grads_params" in text
         assert "--ckpt-format fsdp_dtensor" in text
         assert "--async-save" not in text
         assert found.environment == {}
-        assert launch(_request()).environment == {"CUDA_DEVICE_MAX_CONNECTIONS": "1"}
+        assert launch(launch_request()).environment == {"CUDA_DEVICE_MAX_CONNECTIONS": "1"}
 
     @pytest.mark.parametrize(
         ("changes", "expected"),
@@ -191,11 +129,11 @@ class TestMegatron:
         ],
     )
     def test_plan_options(self, changes, expected):
-        assert expected in _arguments(_request(plan=_plan(**changes)))
+        assert expected in megatron_arguments(launch_request(plan=launch_plan(**changes)))
 
     def test_full_recomputation_and_no_sequence_parallel(self):
         layout = replace(LAYOUT, recomputation=Recomputation.FULL, uses_sequence_parallel=False)
-        found = _arguments(_request(layout=layout))
+        found = megatron_arguments(launch_request(layout=layout))
         assert {"--recompute-granularity full", "--recompute-method uniform", "--recompute-num-layers 1"} <= found
         assert "--sequence-parallel" not in found
 
@@ -222,7 +160,9 @@ class TestMegatron:
             window_layers_per_period=3,
         )
         layout = Layout(tensor_parallel=1, pipeline_parallel=1, data_parallel=8)
-        found = _arguments(_request(model=model, layout=layout, plan=_plan(sequence_length=1024, dropout=True)))
+        found = megatron_arguments(
+            launch_request(model=model, layout=layout, plan=launch_plan(sequence_length=1024, dropout=True))
+        )
         assert {
             "--position-embedding-type learned_absolute",
             "--max-position-embeddings 1024",
@@ -233,22 +173,24 @@ class TestMegatron:
         absent = {"--swiglu", "--disable-bias-linear", "--untie-embeddings-and-output-weights", "--add-qkv-bias"}
         assert absent.isdisjoint(found)
         assert "--attention-dropout 0" not in found
-        two_of_four = _arguments(_request(model=replace(model, window_layers_per_period=2), layout=layout))
+        two_of_four = megatron_arguments(
+            launch_request(model=replace(model, window_layers_per_period=2), layout=layout)
+        )
         assert "--window-attn-skip-freq '[1,1,0,0,1,1,0,0,1,1,0,0]'" in two_of_four
 
     def test_experts_in_every_second_layer(self):
         model = replace(
             DEEPSEEK, dense_layer_count=0, moe_layer_interval=2, layer_count=60, shared_expert_count=0, q_lora_rank=0
         )
-        found = _arguments(_request(model=model, layout=replace(LAYOUT, virtual_stage_count=1)))
+        found = megatron_arguments(launch_request(model=model, layout=replace(LAYOUT, virtual_stage_count=1)))
         assert "--moe-layer-freq 2" in found
         assert not any("shared-expert" in line or "--q-lora-rank" in line for line in found)
 
     def test_optimizer_outside_the_framework_is_a_note(self):
-        assert "optimizer_needs_own_code" in launch(_request(plan=_plan(optimizer=Optimizer.LION))).notes
+        assert "optimizer_needs_own_code" in launch(launch_request(plan=launch_plan(optimizer=Optimizer.LION))).notes
 
     def test_command_starts_every_process(self):
-        text = launch(_request()).files[0].text
+        text = launch(launch_request()).files[0].text
         assert "--nnodes 64 --nproc-per-node 8" in text
         assert "pretrain_gpt.py" in text
 
@@ -256,7 +198,7 @@ class TestMegatron:
         """A stand-in torchrun prints its arguments: variables are filled in, brackets and commas stay as they are."""
         layout = Layout(tensor_parallel=1, pipeline_parallel=16, data_parallel=128, expert_parallel=64)
         script = tmp_path / "train.sh"
-        script.write_text(launch(_request(model=DEEPSEEK, layout=layout)).files[0].text)
+        script.write_text(launch(launch_request(model=DEEPSEEK, layout=layout)).files[0].text)
         stand_in = tmp_path / "torchrun"
         stand_in.write_text("#!/bin/sh\nprintf '%s\\n' \"$@\"\n")
         stand_in.chmod(0o755)
@@ -279,8 +221,8 @@ class TestTorchtitan:
     LAYOUT = Layout(tensor_parallel=1, pipeline_parallel=1, data_parallel=128, micro_batch_size=2, zero_stage=3)
 
     def _job(self, **changes):
-        plan = _plan(recipe=Recipe.FSDP, **changes.pop("plan", {}))
-        request = _request(plan=plan, layout=replace(self.LAYOUT, **changes.pop("layout", {})), **changes)
+        plan = launch_plan(recipe=Recipe.FSDP, **changes.pop("plan", {}))
+        request = launch_request(plan=plan, layout=replace(self.LAYOUT, **changes.pop("layout", {})), **changes)
         found = launch(request)
         assert found.framework == "torchtitan"
         return tomllib.loads(found.files[0].text), found
@@ -346,8 +288,8 @@ class TestTorchtitan:
         )
 
     def test_pure_16_bit_and_offload(self):
-        plan = _plan(recipe=Recipe.PURE_BF16, offload="optimizer")
-        job = tomllib.loads(launch(_request(plan=plan, layout=self.LAYOUT)).files[0].text)
+        plan = launch_plan(recipe=Recipe.PURE_BF16, offload="optimizer")
+        job = tomllib.loads(launch(launch_request(plan=plan, layout=self.LAYOUT)).files[0].text)
         assert job["training"]["dtype"] == "bfloat16"
         assert job["training"]["enable_cpu_offload"] is True
 
@@ -355,99 +297,3 @@ class TestTorchtitan:
         _, found = self._job()
         assert "80 layers, hidden 8192, heads 64/8 x 128" in found.files[0].text
         assert "register_model_flavor" in found.notes
-
-
-class TestDeepSpeed:
-    LAYOUT = Layout(tensor_parallel=1, pipeline_parallel=1, data_parallel=64, micro_batch_size=4, zero_stage=3)
-
-    def test_batch_is_the_product(self):
-        found = deepspeed_configuration(_plan(), self.LAYOUT)
-        assert found["train_batch_size"] == 1024
-        assert found["train_micro_batch_size_per_gpu"] * found["gradient_accumulation_steps"] * 64 == 1024
-
-    def test_file_is_json_with_the_stage(self):
-        found = launch(_request(plan=_plan(recipe=Recipe.DEEPSPEED), layout=self.LAYOUT))
-        assert found.framework == "deepspeed"
-        settings = json.loads(found.files[0].text)
-        assert settings["zero_optimization"]["stage"] == 3
-        assert settings["bf16"] == {"enabled": True}
-
-    def test_offload(self):
-        found = deepspeed_configuration(_plan(offload="parameters"), self.LAYOUT)["zero_optimization"]
-        assert found["offload_param"]["device"] == found["offload_optimizer"]["device"] == "cpu"
-        only = deepspeed_configuration(_plan(offload="optimizer"), self.LAYOUT)["zero_optimization"]
-        assert "offload_param" not in only
-
-    def test_half_precision_and_single_precision(self):
-        assert "fp16" in deepspeed_configuration(_plan(precision=Precision.FP16), self.LAYOUT)
-        single = deepspeed_configuration(_plan(precision=Precision.FP32), self.LAYOUT)
-        assert "fp16" not in single
-        assert "bf16" not in single
-
-    def test_adapters_run_here_with_peft(self):
-        plan = _plan(method=Method.QLORA, lora=LoraSpec(rank=8, targets=("q", "v")))
-        found = launch(_request(plan=plan, layout=self.LAYOUT))
-        adapter = json.loads(found.files[1].text)
-        assert adapter["peft"]["r"] == 8
-        assert adapter["peft"]["target_modules"] == ["q_proj", "v_proj"]
-        assert adapter["base_model"]["bnb_4bit_quant_type"] == "nf4"
-        assert "base_model" not in adapter_configuration(replace(plan, method=Method.LORA))
-        with pytest.raises(ValueError, match="LoRA settings"):
-            adapter_configuration(_plan(method=Method.LORA))
-
-    def test_what_the_script_must_do_is_noted(self):
-        layout = replace(
-            self.LAYOUT, tensor_parallel=2, context_parallel=2, recomputation=Recomputation.FULL, shard_group_size=8
-        )
-        found = launch(_request(plan=_plan(recipe=Recipe.DEEPSPEED, optimizer=Optimizer.MUON), layout=layout))
-        assert {
-            "tensor_parallel_needs_zero_2",
-            "context_parallel_runs_as_ulysses",
-            "enable_gradient_checkpointing_in_script",
-            "optimizer_needs_own_code",
-        } <= set(found.notes)
-        settings = json.loads(found.files[0].text)
-        assert settings["tensor_parallel"] == {"autotp_size": 2}
-        assert settings["zero_optimization"]["zero_hpz_partition_size"] == 8
-
-    def test_adapters_with_embeddings(self):
-        plan = _plan(method=Method.LORA, lora=LoraSpec(trains_embeddings_and_head=True))
-        assert adapter_configuration(plan)["peft"]["modules_to_save"] == ["embed_tokens", "lm_head"]
-
-    def test_pipeline_is_a_note(self):
-        layout = replace(self.LAYOUT, pipeline_parallel=2)
-        assert (
-            "pipeline_needs_pipeline_module"
-            in launch(_request(plan=_plan(recipe=Recipe.DEEPSPEED), layout=layout)).notes
-        )
-
-
-@given(
-    st.sampled_from([1, 2, 4, 8]),
-    st.sampled_from([1, 2, 4, 8, 16]),
-    st.sampled_from([1, 2, 16, 64]),
-    st.sampled_from([1, 2, 4]),
-    st.sampled_from([0, 1, 2, 3]),
-    st.sampled_from(list(Recipe)),
-)
-def test_every_layout_gives_a_readable_file(tensor, pipeline, data, micro, zero, recipe):
-    layout = Layout(
-        tensor_parallel=tensor,
-        pipeline_parallel=pipeline,
-        data_parallel=data,
-        micro_batch_size=micro,
-        zero_stage=zero,
-    )
-    found = launch(_request(plan=_plan(recipe=recipe), layout=layout))
-    text = found.files[0].text
-    if found.framework == "torchtitan":
-        parallelism = tomllib.loads(text)["parallelism"]
-        degrees = [value for name, value in parallelism.items() if name.endswith("_degree") and "expert" not in name]
-        product = 1
-        for degree in degrees:
-            product *= degree
-        assert product == layout.gpu_count
-    elif found.framework == "deepspeed":
-        assert json.loads(text)["train_batch_size"] == 1024
-    else:
-        assert f"--tensor-model-parallel-size {tensor}" in text

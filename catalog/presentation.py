@@ -145,10 +145,8 @@ def label_of(model: type[Part], field: str) -> str:
 
 
 def number_text(value: Decimal, digits: int) -> str:
-    """Significant digits without a tail of zeros, whole numbers kept whole up to six digits, in groups of three."""
-    if value == 0:
-        return "0"
-    if value == value.to_integral_value() and abs(value) < 10**6 and digits >= PAGE_DIGITS:
+    """Significant digits without a tail of zeros; a whole number is what the source printed and stays whole."""
+    if value == value.to_integral_value() and abs(value) < 10**9:
         return f"{value:,.0f}"
     rounded = value.quantize(Decimal(1).scaleb(value.adjusted() - digits + 1), rounding=ROUND_HALF_EVEN)
     text = f"{rounded:,f}"
@@ -184,9 +182,9 @@ def cell(part: Part, field: str, *, digits: int = LIST_DIGITS, has_unit: bool = 
 
 def _text_cell(field: str, value: object, *, is_unverified: bool) -> Cell:
     if isinstance(value, dict):
-        text = ", ".join(f"{name}: {number:,}" for name, number in value.items())
+        text = pgettext("list", ", ").join(f"{name}: {number:,}" for name, number in value.items())
     elif isinstance(value, list):
-        text = ", ".join(word(str(item)) for item in value)
+        text = pgettext("list", ", ").join(word(str(item)) for item in value)
     else:
         text = str(value)
     if field.startswith("display_"):

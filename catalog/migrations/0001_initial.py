@@ -734,7 +734,7 @@ class Migration(migrations.Migration):
                 ('gpus_per_server_text', models.CharField(blank=True, default='', max_length=20, verbose_name='GPUs a server, as written')),
                 ('gpus_per_server', models.PositiveSmallIntegerField(blank=True, null=True, verbose_name='GPUs a server')),
                 ('server_sku', models.CharField(blank=True, default='', max_length=80, verbose_name='server')),
-                ('server_count', models.PositiveIntegerField(blank=True, null=True, verbose_name='servers')),
+                ('server_count', models.PositiveIntegerField(blank=True, null=True, verbose_name='server count')),
                 ('cpu_sku', models.CharField(blank=True, default='', max_length=80, verbose_name='CPU')),
                 ('cpus_per_server', models.PositiveSmallIntegerField(blank=True, null=True, verbose_name='CPUs a server')),
                 ('memory_text', models.CharField(blank=True, default='', max_length=120, verbose_name='memory as claimed')),

@@ -65,7 +65,7 @@ class ReferenceBuild(Part):
     gpus_per_server_text = models.CharField(_("GPUs a server, as written"), max_length=20, blank=True, default="")
     gpus_per_server = models.PositiveSmallIntegerField(_("GPUs a server"), null=True, blank=True)
     server_sku = models.CharField(_("server"), max_length=80, blank=True, default="")
-    server_count = models.PositiveIntegerField(_("servers"), null=True, blank=True)  # NULL: "many"
+    server_count = models.PositiveIntegerField(_("server count"), null=True, blank=True)  # NULL: "many"
     cpu_sku = models.CharField(_("CPU"), max_length=80, blank=True, default="")
     cpus_per_server = models.PositiveSmallIntegerField(_("CPUs a server"), null=True, blank=True)
     memory_text = models.CharField(_("memory as claimed"), max_length=120, blank=True, default="")

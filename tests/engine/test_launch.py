@@ -20,22 +20,25 @@ from advisor.engine.specs import (
     Recipe,
     Recomputation,
 )
-from tests.engine.launch_cases import DEEPSEEK, LAYOUT, LLAMA, launch_plan, launch_request, megatron_arguments
+from tests.engine.launch_cases import DEEPSEEK, LAYOUT, LLAMA
+from tests.engine.launch_cases import arguments_of as _arguments
+from tests.engine.launch_cases import plan_with as _plan
+from tests.engine.launch_cases import request_with as _request
 
 
 class TestCounts:
     def test_micro_batches(self):
         # 1024 sequences over 16 replicas, one each time
-        assert micro_batch_count(launch_plan(), LAYOUT) == 64
+        assert micro_batch_count(_plan(), LAYOUT) == 64
 
     def test_batch_that_does_not_divide_is_refused(self):
         with pytest.raises(ValueError, match="no multiple"):
-            micro_batch_count(launch_plan(global_batch_size=1000), LAYOUT)
+            micro_batch_count(_plan(global_batch_size=1000), LAYOUT)
 
     def test_steps(self):
         # 1.4e12 / (1024 x 4096) = 333 786.01
-        assert step_count(launch_plan()) == 333_787
-        assert step_count(launch_plan(tokens=None)) is None
+        assert step_count(_plan()) == 333_787
+        assert step_count(_plan(tokens=None)) is None
 
     def test_servers(self):
         assert server_count(LAYOUT, 8) == 64
@@ -53,7 +56,7 @@ class TestMegatron:
             "--micro-batch-size 1",
             "--global-batch-size 1024",
             "--recompute-granularity selective",
-        } <= megatron_arguments(launch_request())
+        } <= _arguments(_request())
 
     def test_model(self):
         assert {
@@ -69,17 +72,15 @@ class TestMegatron:
             "--normalization RMSNorm",
             "--position-embedding-type rope",
             "--train-samples 341796875",
-        } <= megatron_arguments(launch_request())
+        } <= _arguments(_request())
 
     def test_saving(self):
-        assert {"--save-interval 120", "--async-save", "--ckpt-format torch_dist"} <= megatron_arguments(
-            launch_request()
-        )
-        assert not any("save" in line for line in megatron_arguments(launch_request(save_interval_steps=None)))
+        assert {"--save-interval 120", "--async-save", "--ckpt-format torch_dist"} <= _arguments(_request())
+        assert not any("save" in line for line in _arguments(_request(save_interval_steps=None)))
 
     def test_mixture_of_experts_with_latent_attention(self):
         layout = Layout(tensor_parallel=1, pipeline_parallel=16, data_parallel=128, expert_parallel=64)
-        found = megatron_arguments(launch_request(model=DEEPSEEK, layout=layout))
+        found = _arguments(_request(model=DEEPSEEK, layout=layout))
         assert {
             "--num-experts 256",
             "--moe-router-topk 8",
@@ -98,20 +99,20 @@ class TestMegatron:
         } <= found
         assert "--group-query-attention" not in found
         assert not any(line.startswith("--kv-channels") for line in found)
-        assert "--kv-channels 128" in megatron_arguments(launch_request())
+        assert "--kv-channels 128" in _arguments(_request())
 
     def test_uneven_interleaved_stages_are_a_note(self):
-        uneven = launch(launch_request(layout=replace(LAYOUT, virtual_stage_count=3)))
+        uneven = launch(_request(layout=replace(LAYOUT, virtual_stage_count=3)))
         assert "uneven_stages_need_layout" in uneven.notes
 
     def test_fully_sharded(self):
-        found = launch(launch_request(layout=replace(LAYOUT, zero_stage=3)))
+        found = launch(_request(layout=replace(LAYOUT, zero_stage=3)))
         text = found.files[0].text
         assert "--data-parallel-sharding-strategy optim_grads_params" in text
         assert "--ckpt-format fsdp_dtensor" in text
         assert "--async-save" not in text
         assert found.environment == {}
-        assert launch(launch_request()).environment == {"CUDA_DEVICE_MAX_CONNECTIONS": "1"}
+        assert launch(_request()).environment == {"CUDA_DEVICE_MAX_CONNECTIONS": "1"}
 
     @pytest.mark.parametrize(
         ("changes", "expected"),
@@ -129,11 +130,11 @@ class TestMegatron:
         ],
     )
     def test_plan_options(self, changes, expected):
-        assert expected in megatron_arguments(launch_request(plan=launch_plan(**changes)))
+        assert expected in _arguments(_request(plan=_plan(**changes)))
 
     def test_full_recomputation_and_no_sequence_parallel(self):
         layout = replace(LAYOUT, recomputation=Recomputation.FULL, uses_sequence_parallel=False)
-        found = megatron_arguments(launch_request(layout=layout))
+        found = _arguments(_request(layout=layout))
         assert {"--recompute-granularity full", "--recompute-method uniform", "--recompute-num-layers 1"} <= found
         assert "--sequence-parallel" not in found
 
@@ -160,9 +161,7 @@ class TestMegatron:
             window_layers_per_period=3,
         )
         layout = Layout(tensor_parallel=1, pipeline_parallel=1, data_parallel=8)
-        found = megatron_arguments(
-            launch_request(model=model, layout=layout, plan=launch_plan(sequence_length=1024, dropout=True))
-        )
+        found = _arguments(_request(model=model, layout=layout, plan=_plan(sequence_length=1024, dropout=True)))
         assert {
             "--position-embedding-type learned_absolute",
             "--max-position-embeddings 1024",
@@ -173,24 +172,22 @@ class TestMegatron:
         absent = {"--swiglu", "--disable-bias-linear", "--untie-embeddings-and-output-weights", "--add-qkv-bias"}
         assert absent.isdisjoint(found)
         assert "--attention-dropout 0" not in found
-        two_of_four = megatron_arguments(
-            launch_request(model=replace(model, window_layers_per_period=2), layout=layout)
-        )
+        two_of_four = _arguments(_request(model=replace(model, window_layers_per_period=2), layout=layout))
         assert "--window-attn-skip-freq '[1,1,0,0,1,1,0,0,1,1,0,0]'" in two_of_four
 
     def test_experts_in_every_second_layer(self):
         model = replace(
             DEEPSEEK, dense_layer_count=0, moe_layer_interval=2, layer_count=60, shared_expert_count=0, q_lora_rank=0
         )
-        found = megatron_arguments(launch_request(model=model, layout=replace(LAYOUT, virtual_stage_count=1)))
+        found = _arguments(_request(model=model, layout=replace(LAYOUT, virtual_stage_count=1)))
         assert "--moe-layer-freq 2" in found
         assert not any("shared-expert" in line or "--q-lora-rank" in line for line in found)
 
     def test_optimizer_outside_the_framework_is_a_note(self):
-        assert "optimizer_needs_own_code" in launch(launch_request(plan=launch_plan(optimizer=Optimizer.LION))).notes
+        assert "optimizer_needs_own_code" in launch(_request(plan=_plan(optimizer=Optimizer.LION))).notes
 
     def test_command_starts_every_process(self):
-        text = launch(launch_request()).files[0].text
+        text = launch(_request()).files[0].text
         assert "--nnodes 64 --nproc-per-node 8" in text
         assert "pretrain_gpt.py" in text
 
@@ -198,7 +195,7 @@ class TestMegatron:
         """A stand-in torchrun prints its arguments: variables are filled in, brackets and commas stay as they are."""
         layout = Layout(tensor_parallel=1, pipeline_parallel=16, data_parallel=128, expert_parallel=64)
         script = tmp_path / "train.sh"
-        script.write_text(launch(launch_request(model=DEEPSEEK, layout=layout)).files[0].text)
+        script.write_text(launch(_request(model=DEEPSEEK, layout=layout)).files[0].text)
         stand_in = tmp_path / "torchrun"
         stand_in.write_text("#!/bin/sh\nprintf '%s\\n' \"$@\"\n")
         stand_in.chmod(0o755)
@@ -221,8 +218,8 @@ class TestTorchtitan:
     LAYOUT = Layout(tensor_parallel=1, pipeline_parallel=1, data_parallel=128, micro_batch_size=2, zero_stage=3)
 
     def _job(self, **changes):
-        plan = launch_plan(recipe=Recipe.FSDP, **changes.pop("plan", {}))
-        request = launch_request(plan=plan, layout=replace(self.LAYOUT, **changes.pop("layout", {})), **changes)
+        plan = _plan(recipe=Recipe.FSDP, **changes.pop("plan", {}))
+        request = _request(plan=plan, layout=replace(self.LAYOUT, **changes.pop("layout", {})), **changes)
         found = launch(request)
         assert found.framework == "torchtitan"
         return tomllib.loads(found.files[0].text), found
@@ -288,8 +285,8 @@ class TestTorchtitan:
         )
 
     def test_pure_16_bit_and_offload(self):
-        plan = launch_plan(recipe=Recipe.PURE_BF16, offload="optimizer")
-        job = tomllib.loads(launch(launch_request(plan=plan, layout=self.LAYOUT)).files[0].text)
+        plan = _plan(recipe=Recipe.PURE_BF16, offload="optimizer")
+        job = tomllib.loads(launch(_request(plan=plan, layout=self.LAYOUT)).files[0].text)
         assert job["training"]["dtype"] == "bfloat16"
         assert job["training"]["enable_cpu_offload"] is True
 

@@ -22,54 +22,53 @@ from advisor.engine.specs import (
     Recipe,
     Recomputation,
 )
-from tests.engine.launch_cases import launch_plan, launch_request
+from tests.engine.launch_cases import plan_with as _plan
+from tests.engine.launch_cases import request_with as _request
 
 
 class TestDeepSpeed:
     LAYOUT = Layout(tensor_parallel=1, pipeline_parallel=1, data_parallel=64, micro_batch_size=4, zero_stage=3)
 
     def test_batch_is_the_product(self):
-        found = deepspeed_configuration(launch_plan(), self.LAYOUT)
+        found = deepspeed_configuration(_plan(), self.LAYOUT)
         assert found["train_batch_size"] == 1024
         assert found["train_micro_batch_size_per_gpu"] * found["gradient_accumulation_steps"] * 64 == 1024
 
     def test_file_is_json_with_the_stage(self):
-        found = launch(launch_request(plan=launch_plan(recipe=Recipe.DEEPSPEED), layout=self.LAYOUT))
+        found = launch(_request(plan=_plan(recipe=Recipe.DEEPSPEED), layout=self.LAYOUT))
         assert found.framework == "deepspeed"
         settings = json.loads(found.files[0].text)
         assert settings["zero_optimization"]["stage"] == 3
         assert settings["bf16"] == {"enabled": True}
 
     def test_offload(self):
-        found = deepspeed_configuration(launch_plan(offload="parameters"), self.LAYOUT)["zero_optimization"]
+        found = deepspeed_configuration(_plan(offload="parameters"), self.LAYOUT)["zero_optimization"]
         assert found["offload_param"]["device"] == found["offload_optimizer"]["device"] == "cpu"
-        only = deepspeed_configuration(launch_plan(offload="optimizer"), self.LAYOUT)["zero_optimization"]
+        only = deepspeed_configuration(_plan(offload="optimizer"), self.LAYOUT)["zero_optimization"]
         assert "offload_param" not in only
 
     def test_half_precision_and_single_precision(self):
-        assert "fp16" in deepspeed_configuration(launch_plan(precision=Precision.FP16), self.LAYOUT)
-        single = deepspeed_configuration(launch_plan(precision=Precision.FP32), self.LAYOUT)
+        assert "fp16" in deepspeed_configuration(_plan(precision=Precision.FP16), self.LAYOUT)
+        single = deepspeed_configuration(_plan(precision=Precision.FP32), self.LAYOUT)
         assert "fp16" not in single
         assert "bf16" not in single
 
     def test_adapters_run_here_with_peft(self):
-        plan = launch_plan(method=Method.QLORA, lora=LoraSpec(rank=8, targets=("q", "v")))
-        found = launch(launch_request(plan=plan, layout=self.LAYOUT))
+        plan = _plan(method=Method.QLORA, lora=LoraSpec(rank=8, targets=("q", "v")))
+        found = launch(_request(plan=plan, layout=self.LAYOUT))
         adapter = json.loads(found.files[1].text)
         assert adapter["peft"]["r"] == 8
         assert adapter["peft"]["target_modules"] == ["q_proj", "v_proj"]
         assert adapter["base_model"]["bnb_4bit_quant_type"] == "nf4"
         assert "base_model" not in adapter_configuration(replace(plan, method=Method.LORA))
         with pytest.raises(ValueError, match="LoRA settings"):
-            adapter_configuration(launch_plan(method=Method.LORA))
+            adapter_configuration(_plan(method=Method.LORA))
 
     def test_what_the_script_must_do_is_noted(self):
         layout = replace(
             self.LAYOUT, tensor_parallel=2, context_parallel=2, recomputation=Recomputation.FULL, shard_group_size=8
         )
-        found = launch(
-            launch_request(plan=launch_plan(recipe=Recipe.DEEPSPEED, optimizer=Optimizer.MUON), layout=layout)
-        )
+        found = launch(_request(plan=_plan(recipe=Recipe.DEEPSPEED, optimizer=Optimizer.MUON), layout=layout))
         assert {
             "tensor_parallel_needs_zero_2",
             "context_parallel_runs_as_ulysses",
@@ -81,14 +80,14 @@ class TestDeepSpeed:
         assert settings["zero_optimization"]["zero_hpz_partition_size"] == 8
 
     def test_adapters_with_embeddings(self):
-        plan = launch_plan(method=Method.LORA, lora=LoraSpec(trains_embeddings_and_head=True))
+        plan = _plan(method=Method.LORA, lora=LoraSpec(trains_embeddings_and_head=True))
         assert adapter_configuration(plan)["peft"]["modules_to_save"] == ["embed_tokens", "lm_head"]
 
     def test_pipeline_is_a_note(self):
         layout = replace(self.LAYOUT, pipeline_parallel=2)
         assert (
             "pipeline_needs_pipeline_module"
-            in launch(launch_request(plan=launch_plan(recipe=Recipe.DEEPSPEED), layout=layout)).notes
+            in launch(_request(plan=_plan(recipe=Recipe.DEEPSPEED), layout=layout)).notes
         )
 
 
@@ -108,7 +107,7 @@ def test_every_layout_gives_a_readable_file(tensor, pipeline, data, micro, zero,
         micro_batch_size=micro,
         zero_stage=zero,
     )
-    found = launch(launch_request(plan=launch_plan(recipe=recipe), layout=layout))
+    found = launch(_request(plan=_plan(recipe=recipe), layout=layout))
     text = found.files[0].text
     if found.framework == "torchtitan":
         parallelism = tomllib.loads(text)["parallelism"]

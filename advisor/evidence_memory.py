@@ -37,6 +37,7 @@ from advisor.evidence_labels import (
     recipe_of,
     recomputation_of,
 )
+from advisor.evidence_memory_frameworks import held_model, held_plan, real_sequence_length, unmodelled_reason
 from advisor.evidence_models import model_of
 
 WEIGHT_BYTES = {"fp32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "int8": 1.0, "nf4": 2.0, "int4": 2.0}
@@ -250,7 +251,7 @@ def _layout(
 def _sequence_length(row: Mapping[str, str], model: ModelSpec, notes: list[str]) -> int:
     length = whole(row["seq_len"])
     if length and length > 0:
-        return length
+        return real_sequence_length(row, length, notes)
     length = min(model.max_sequence_length or DEFAULT_FINETUNE_LENGTH, DEFAULT_FINETUNE_LENGTH)
     notes.append(f"sequence length: not published, {length} taken")
     return length
@@ -301,6 +302,7 @@ def _plan(row: Mapping[str, str], model: ModelSpec, recipe: Recipe, notes: list[
         lora=_lora(row, method, notes),
         double_quantization="double quant" in low_notes or "gptq" in low_notes,
         offload={"params": "parameters", "optimizer": "optimizer"}.get(row["offload"], "none"),
+        offload_activations=memory_note_cause_of(row["notes"]) == "activation_offload",
         optimizer_in_backward=in_backward,
         weight_bytes_per_parameter=states.weight,
         master_weight_bytes_per_parameter=states.master,
@@ -312,6 +314,9 @@ def _scenario(row: Mapping[str, str], notes: list[str]) -> tuple[Scenario, int |
     model = model_of(row, notes)
     if model is None:
         return "unknown_model"
+    if unmodelled_reason(row):
+        return unmodelled_reason(row)
+    model = held_model(row, model, notes)
     gpu, card_bytes = _card(row, notes)
     recipe = _recipe(row, notes)
     plan = _plan(row, model, recipe, notes)
@@ -320,6 +325,7 @@ def _scenario(row: Mapping[str, str], notes: list[str]) -> tuple[Scenario, int |
     if not gpu_count:
         gpu_count = math.prod(sizes)
         notes.append(f"GPU count: not published, {gpu_count} taken")
+    plan = held_plan(row, plan, gpu_count, notes)
     layout = _layout(row, model, recipe, plan.method, gpu_count, notes)
     data_parallel = max(1, gpu_count // math.prod(sizes))
     batch = _global_batch(row, data_parallel, sizes[1], layout.micro_batch_size or 1, notes)

@@ -29,15 +29,22 @@ from advisor.engine.workload import StateBytes, Workload, state_bytes, uses_fuse
 # fp32 per 256 blocks (arXiv:2305.14314, section 3: 0.127 bit a parameter).
 NF4_BYTES = 0.5 + 4 / 64
 NF4_DOUBLE_QUANTIZED_BYTES = 0.5 + 0.127 / 8
-# logits per element: a fused or chunked loss keeps one 16-bit buffer, or a chunk of all copies that is no larger; plain
-# frameworks keep 16-bit logits, an fp32 copy and its fp32 gradient
+# logits per element: a fused or chunked loss keeps one 16-bit buffer, or a chunk of all copies that is no larger.
+# Plain losses on 16-bit logits: logits, a shifted copy, log-softmax, its gradient and the logits' gradient, 2 each
+# (LitGPT rows of six vocabularies from 32 k to 256 k need 10); Megatron: 16-bit logits, fp32 copy, fp32 gradient.
+# Mixed precision computes the loss in fp32: 16-bit logits, log-softmax and two gradients in fp32 less what is freed.
+# The usual preparation of 4-bit models also casts the head's output to fp32, and hidden states with the norms.
 LOGITS_BYTES_FUSED = 2.0
 LOGITS_BYTES_PLAIN = 10.0
+LOGITS_BYTES_MIXED = 12.0
+LOGITS_BYTES_QUANTIZED = 16.0
 PREFETCHED_UNITS = 2.0  # FSDP and ZeRO-3 gather the next unit while computing the current one
 # DeepSpeed ZeRO: the step casts the local shard of the gradients to fp32; reduce and gather buckets hold 5e8 elements
 # each by default (DeepSpeed documentation, zero_optimization), in 16 bit
 ZERO_BUCKET_ELEMENTS = 5e8
 ZERO_BUCKET_BYTES = 2 * 2 * ZERO_BUCKET_ELEMENTS
+ZERO_SUB_GROUP_ELEMENTS = 1e9  # ZeRO-3 steps through its shard in sub-groups (DeepSpeed's sub_group_size)
+OFFLOADED_CHECKPOINTS = 2.0  # layer inputs on the GPU while the others rest on the host: in use and on its way
 # least that the caching allocator reserves above live tensors (measured 1.03 with static shapes)
 PRESSED_RESERVED_FACTOR = 1.03
 
@@ -210,12 +217,25 @@ def _stage_bytes(
     share = cand.recomputed_fraction
     kept_dense = share * recomputed_token + (1 - share) * dense_token
     kept_moe = share * recomputed_token + (1 - share) * moe_token
-    activation = tokens * stage.in_flight * (stage.dense_layers * kept_dense + stage.moe_layers * kept_moe)
-    worst_token = np.where(stage.moe_layers > 0, np.maximum(moe_token, dense_token), dense_token)
-    activation = activation + np.where(share > 0, tokens * worst_token, 0.0)
-
-    logits = _logits_bytes(work, plan, cand, tokens) * stage.has_head
-    buffer = _buffer_bytes(work, states, plan, cand, calibration, rank, stage, dense, experts, tokens)
+    kept = stage.dense_layers * kept_dense + stage.moe_layers * kept_moe
+    if plan.offload_activations:
+        kept = np.minimum(kept, OFFLOADED_CHECKPOINTS * recomputed_token)
+    if plan.recipe is Recipe.DEEPSPEED:
+        # its pipeline holds the output of every micro-batch in flight until that one's backward pass
+        # (deepspeed/runtime/pipe/engine.py, pipe_buffers); Megatron frees it
+        kept = kept + np.where(cand.pipeline_parallel > 1, recomputed_token, 0.0)
+    activation = tokens * stage.in_flight * kept
+    # two moments can be the peak: the loss, with the logits alive, or a layer's backward pass, with what it computes
+    # again and its own gradients; the head's backward pass has freed the logits by then
+    working = np.where(stage.moe_layers > 0, np.maximum(moe_token, dense_token), dense_token) * tokens
+    working = np.where(share > 0, working, 0.0)
+    transient = calibration.activation_transient_factor * _transient_bytes(work, cand, stage, tokens)
+    logits = _logits_bytes(work, states, plan, cand, tokens) * stage.has_head
+    is_loss = logits > working + transient
+    activation = activation + np.where(is_loss, 0.0, working)
+    logits = np.where(is_loss, logits, 0.0)
+    buffer = _buffer_bytes(work, states, plan, cand, rank, stage, dense, experts)
+    buffer = buffer + np.where(is_loss, 0.0, transient)
     return _StageBytes(weight, gradient, optimizer, activation, logits, buffer, dense + experts, experts)
 
 
@@ -249,11 +269,28 @@ def _frozen_states(
     )
 
 
-def _logits_bytes(work: Workload, plan: TrainingPlan, cand: Candidates, tokens: FloatArray) -> FloatArray:
-    elements = tokens * work.vocab_size / cand.tensor_parallel
-    if not uses_fused_loss(plan):
-        return LOGITS_BYTES_PLAIN * elements
-    return LOGITS_BYTES_FUSED * elements
+def _logits_bytes(
+    work: Workload, states: StateBytes, plan: TrainingPlan, cand: Candidates, tokens: FloatArray
+) -> FloatArray:
+    if uses_fused_loss(plan):
+        per_element = LOGITS_BYTES_FUSED
+    elif work.is_quantized and plan.recipe in (Recipe.PURE_BF16, Recipe.FSDP):
+        per_element = LOGITS_BYTES_QUANTIZED
+    elif plan.recipe is Recipe.FSDP and states.gather:
+        per_element = LOGITS_BYTES_MIXED
+    else:
+        per_element = LOGITS_BYTES_PLAIN
+    return per_element * work.vocab_size * tokens / cand.tensor_parallel
+
+
+def _transient_bytes(work: Workload, cand: Candidates, stage: _Stage, tokens: FloatArray) -> FloatArray:
+    """What one layer's backward pass needs for a moment."""
+    inner = np.where(
+        stage.moe_layers > 0,
+        max(work.routed_width + work.shared_width, work.ffn_size if work.dense_layer_count else 0),
+        work.ffn_size,
+    )
+    return BYTES_16BIT * tokens * (2 * work.hidden_size + work.ffn_inner_copies * inner / cand.tensor_parallel)
 
 
 def _buffer_bytes(
@@ -261,20 +298,21 @@ def _buffer_bytes(
     states: StateBytes,
     plan: TrainingPlan,
     cand: Candidates,
-    calibration: Calibration,
     rank: _PerRank,
     stage: _Stage,
     dense: FloatArray,
     experts: FloatArray,
-    tokens: FloatArray,
 ) -> FloatArray:
-    """Gathered units, 16-bit copies, gradient scratch and what one layer's backward needs for a moment."""
+    """Gathered units, 16-bit copies, gradient buckets and scratch."""
     t = cand.tensor_parallel
     has_moe = stage.moe_layers > 0
     unit = np.where(has_moe, rank.moe_layer + rank.experts, rank.dense_layer)
     root = (work.vocab_size * work.hidden_size) / t * np.maximum(stage.has_embedding, stage.has_head)
     gradient_bytes = 0.0 if work.is_frozen else float(BYTES_16BIT)
-    gathered = BYTES_16BIT * (PREFETCHED_UNITS * unit + root) + gradient_bytes * (unit + root)
+    unit_bytes = float(BYTES_16BIT)
+    if work.is_quantized:  # 4-bit weights are gathered as they are stored
+        unit_bytes = NF4_DOUBLE_QUANTIZED_BYTES if plan.double_quantization else NF4_BYTES
+    gathered = PREFETCHED_UNITS * unit_bytes * unit + BYTES_16BIT * root + gradient_bytes * (unit + root)
     # with ZeRO 2 or less, a recipe whose parameters are fp32 keeps its 16-bit copy for the whole step
     copies = states.gather * (dense + experts) if not work.is_frozen else 0.0 * dense
     buffer = np.where(cand.zero_stage >= 3, gathered, copies)
@@ -285,20 +323,24 @@ def _buffer_bytes(
             has_moe, work.expert_ffn_count / cand.expert_tensor_parallel + work.shared_ffn_count / t, 0.0
         )
         buffer = buffer + BYTES_16BIT * scratch
+    if plan.recipe in (Recipe.FSDP, Recipe.PURE_BF16) and not work.is_frozen:
+        # data parallelism of PyTorch reduces gradients in buckets of their own beside them (DistributedDataParallel,
+        # gradient_as_bucket_view False); without synchronization sharded modules keep whole gradients (FSDP, no_sync)
+        is_copied = (cand.zero_stage < 2) & (cand.data_parallel > 1)
+        if plan.whole_gradients:
+            is_copied = cand.data_parallel > 1
+        buffer = buffer + np.where(is_copied, states.gradient * (dense + experts), 0.0)
+    if work.is_quantized:  # the 16-bit copy of one matrix at a time
+        buffer = buffer + BYTES_16BIT * work.hidden_size * work.ffn_size / t
     if plan.recipe is Recipe.DEEPSPEED and not work.is_frozen and plan.offload == "none":
         shards = dense / rank.shard + experts / rank.expert_shard
         buckets = ZERO_BUCKET_BYTES * np.minimum(1.0, (dense + experts) / ZERO_BUCKET_ELEMENTS)
-        buffer = buffer + np.where(cand.zero_stage >= 1, BYTES_FP32 * shards + buckets, 0.0)
+        stepped = np.where(cand.zero_stage >= 3, np.minimum(shards, ZERO_SUB_GROUP_ELEMENTS), shards)
+        buffer = buffer + np.where(cand.zero_stage >= 1, BYTES_FP32 * stepped + buckets, 0.0)
         if plan.precision is Precision.BF16 and states.gradient >= BYTES_FP32:
             kept = np.where(cand.zero_stage >= 2, shards, dense + experts)
             buffer = buffer + BYTES_16BIT * kept  # its BF16 optimizer accumulates in fp32 beside the 16-bit gradients
-    inner = np.where(
-        has_moe,
-        np.maximum(work.routed_width + work.shared_width, work.ffn_size if work.dense_layer_count else 0),
-        work.ffn_size,
-    )
-    transient = BYTES_16BIT * tokens * (2 * work.hidden_size + work.ffn_inner_copies * inner / t)
-    return buffer + calibration.activation_transient_factor * transient
+    return buffer
 
 
 def memory_per_gpu(

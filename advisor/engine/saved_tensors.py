@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from advisor.engine.specs import AttentionKernel, Method, ModelSpec, Precision, Recipe, TrainingPlan
-from advisor.engine.units import BYTES_FP8, BYTES_16BIT, BYTES_FP32
+from advisor.engine.units import BYTES_16BIT, BYTES_FP8, BYTES_FP32
 
 EAGER_SCORE_BYTES = 5.0  # softmax output 2, dropout mask 1, dropout output 2 per score [1]
 DROPOUT_MASK_BYTES = 1.0
@@ -78,11 +78,9 @@ def _outer(model: ModelSpec, plan: TrainingPlan, unit: int, value_width: int, ad
         return 2 * (unit + norm_output) * h + projection_input + latents + dropout
     is_frozen = plan.method in (Method.LORA, Method.QLORA)
     norms = model.norms_per_layer or 2
-    if model.norm_weight_vectors == 1:
-        # written out in PyTorch, an RMS norm saves its fp32 input, and where its weight learns the fp32 normed value
-        kept = norms * BYTES_FP32 * (1 if is_frozen else 2) * h
-    else:
-        kept = norms * unit * h
+    # written out in PyTorch, an RMS norm saves its fp32 input, and where its weight learns the fp32 normed value
+    rms_norm = BYTES_FP32 * (1 if is_frozen else 2)
+    kept = norms * (rms_norm if model.norm_weight_vectors == 1 else unit) * h
     if not is_frozen:
         kept += 2 * unit * h  # inputs of the attention and FFN matrices
     elif plan.lora is not None:

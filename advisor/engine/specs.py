@@ -214,7 +214,9 @@ class TrainingPlan:
     lora: LoraSpec | None = None
     double_quantization: bool = True
     offload: str = "none"  # none | optimizer | parameters
+    offload_activations: bool = False  # inputs of recomputed layers rest in host memory
     optimizer_in_backward: bool = False
+    whole_gradients: bool = False  # gradients accumulate unsharded (FSDP under no_sync)
     # what the data type of the parameters themselves is (recipe override), bytes; None: the recipe's own
     weight_bytes_per_parameter: float | None = None
     master_weight_bytes_per_parameter: int | None = None

@@ -1,0 +1,67 @@
+"""What a framework of a memory row is known to do that no column carries: rules by framework, never by row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from advisor.engine.specs import Method, ModelSpec, Recipe, TrainingPlan
+from advisor.engine.units import BYTES_16BIT
+
+# Instruction data that is not packed rarely reaches the length limit. Alpaca's samples have about 100 tokens on the
+# average and a batch of a few is padded to its longest; self-cognition sets have less.
+UNPACKED_SAMPLE_TOKENS = 512
+SHORT_SAMPLE_TOKENS = 256
+
+UNMODELLED_LAYERS = ("mamba", "state-space", "state space")
+
+
+def _is(row: Mapping[str, str], framework: str) -> bool:
+    return framework in row["framework"].lower()
+
+
+def unmodelled_reason(row: Mapping[str, str]) -> str:
+    """Why a row's model is of a kind that the engine has no formulas for; empty where it has."""
+    notes = row["notes"].lower()
+    return "state_space_layers" if any(word in notes for word in UNMODELLED_LAYERS) else ""
+
+
+def held_model(row: Mapping[str, str], model: ModelSpec, notes: list[str]) -> ModelSpec:
+    """The model as the framework holds it."""
+    if model.tied_embeddings and _is(row, "litgpt"):
+        notes.append("model: LitGPT's converter writes a head of its own (convert_hf_checkpoint.py, lm_head.weight)")
+        return replace(model, tied_embeddings=False)
+    return model
+
+
+def real_sequence_length(row: Mapping[str, str], length: int, notes: list[str]) -> int:
+    """The stated length, unless the samples never reach it."""
+    low = row["notes"].lower()
+    real = length
+    if "short samples" in low or "short) samples" in low:
+        real = SHORT_SAMPLE_TOKENS
+    elif _is(row, "torchtune") and "packed" not in low and row["method"] != "pretrain":
+        real = UNPACKED_SAMPLE_TOKENS
+    if real >= length:
+        return length
+    notes.append(f"sequence length: samples are not packed and shorter than the limit, {real} tokens taken")
+    return real
+
+
+def held_plan(row: Mapping[str, str], plan: TrainingPlan, gpu_count: int, notes: list[str]) -> TrainingPlan:
+    """The plan with what the framework keeps beyond the columns."""
+    low = row["notes"].lower()
+    if _is(row, "litgpt"):
+        # chunks of the head's output stay alive in a list until the whole loss is differentiated
+        notes.append("loss: LitGPT's chunked loss keeps the logits of all chunks (chunked_cross_entropy)")
+        plan = replace(plan, uses_fused_loss=False)
+        if plan.recipe is Recipe.FSDP and plan.method is Method.FULL_FINETUNE:
+            notes.append("gradients: LitGPT accumulates under no_backward_sync, FSDP keeps them whole")
+            plan = replace(plan, whole_gradients=True)
+        if plan.recipe is Recipe.FSDP and "full model is held" in low:
+            notes.append("weights: the whole model and the shard beside it, as the notes say")
+            plan = replace(plan, weight_bytes_per_parameter=BYTES_16BIT * (1 + 1 / gpu_count))
+    if _is(row, "megatron-swift") and plan.uses_fused_loss:
+        notes.append("loss: Megatron-Core's own fusion casts logits to fp32 (fused_cross_entropy.py)")
+        plan = replace(plan, uses_fused_loss=False)
+    return plan

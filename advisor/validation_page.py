@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import Any, cast
 
+from django.conf import settings
 from django.core.cache import cache
 
 from advisor.calibration_data import CALIBRATION_PATH, current_calibration
 from advisor.charts import AgreementChart, agreement_chart
-from advisor.engine import ENGINE_VERSION
 from advisor.evidence import MEMORY_CSV, RUNS_CSV, read_memory, read_runs
 from advisor.evidence_scoring import RunPrediction, predict_memory, predict_runs
 from advisor.evidence_summary import memory_report, run_report
@@ -50,44 +54,21 @@ class SliceLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Validation:
+    """Summaries as the validation commands print them, every run, and what the page draws of them."""
+
     runs: Mapping[str, Any]
     all_runs: Mapping[str, Any]
     memory: Mapping[str, Any]
-    slices: Mapping[str, Sequence[SliceLine]]
-    chart: AgreementChart | None
     lines: Sequence[RunLine]
 
+    @property
+    def slices(self) -> dict[str, list[SliceLine]]:
+        return {name: _slices(self.runs[f"by_{name}"]) for name in ("generation", "model_kind", "precision")}
 
-def validation() -> Validation:
-    """The whole validation under the current constants; a cached copy where one is at hand."""
-    key = f"advisor:validation:{_state()}"
-    found = cache.get(key)
-    if found is None:
-        found = _computed()
-        cache.set(key, found, timeout=None)
-    return cast(Validation, found)
-
-
-def _state() -> str:
-    digest = hashlib.sha256(ENGINE_VERSION.encode())
-    for path in (CALIBRATION_PATH, RUNS_CSV, MEMORY_CSV):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
-def _computed() -> Validation:
-    constants = current_calibration()
-    predictions = predict_runs(read_runs(), lambda _row: constants)
-    report = run_report([prediction.scored for prediction in predictions])
-    memory = memory_report([predict_memory(row, constants).scored for row in read_memory()])
-    summary = cast(Mapping[str, Any], report["summary"])
-    lines = [_line(prediction) for prediction in predictions]
-    return Validation(
-        runs=summary,
-        all_runs=cast(Mapping[str, Any], report["summary_all_rows"]),
-        memory=cast(Mapping[str, Any], memory["summary"]),
-        slices={name: _slices(summary[f"by_{name}"]) for name in ("generation", "model_kind", "precision")},
-        chart=agreement_chart(
+    @property
+    def chart(self) -> AgreementChart | None:
+        """Of the runs that the headline counts."""
+        return agreement_chart(
             [
                 {
                     "id": line.id,
@@ -95,12 +76,75 @@ def _computed() -> Validation:
                     "published_tokens_per_second_per_gpu": line.published,
                     "predicted_tokens_per_second_per_gpu": line.predicted,
                 }
-                for line in lines
+                for line in self.lines
                 if line.is_full_layout and not line.cause
             ]
-        ),
-        lines=lines,
+        )
+
+
+def validation() -> Validation:
+    """The whole validation under the current constants: from the cache, else from the stored file, else computed."""
+    key = f"advisor:validation:{_state()}"
+    stored = cache.get(key)
+    if stored is None:
+        stored = _read() or _write(_computed())
+        cache.set(key, stored, timeout=None)
+    return Validation(
+        runs=stored["runs"],
+        all_runs=stored["all_runs"],
+        memory=stored["memory"],
+        lines=[RunLine(**line) for line in stored["lines"]],
     )
+
+
+@lru_cache(maxsize=1)
+def _state() -> str:
+    """Changes with the engine, the constants, the evidence, and how the evidence is read."""
+    folder = Path(__file__).resolve().parent
+    digest = hashlib.sha256()
+    sources = sorted([*folder.glob("engine/*.py"), *folder.glob("evidence*.py")])
+    for path in (CALIBRATION_PATH, RUNS_CSV, MEMORY_CSV, *sources):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:32]
+
+
+def _path() -> Path:
+    return Path(settings.VAR_DIR) / "validation" / f"{_state()}.json"
+
+
+def _read() -> dict[str, Any] | None:
+    try:
+        return cast(dict[str, Any], json.loads(_path().read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return None
+
+
+def _write(computed: dict[str, Any]) -> dict[str, Any]:
+    """Stores it for other processes, whole or not at all; without room the page still has its figures."""
+    path = _path()
+    part = path.with_suffix(f".{os.getpid()}.part")
+    try:
+        path.parent.mkdir(exist_ok=True)
+        part.write_text(json.dumps(computed), encoding="utf-8")
+        for old in path.parent.glob("*.json"):
+            old.unlink(missing_ok=True)
+        part.replace(path)
+    except OSError:
+        part.unlink(missing_ok=True)
+    return computed
+
+
+def _computed() -> dict[str, Any]:
+    constants = current_calibration()
+    predictions = predict_runs(read_runs(), lambda _row: constants)
+    report = run_report([prediction.scored for prediction in predictions])
+    memory = memory_report([predict_memory(row, constants).scored for row in read_memory()])
+    return {
+        "runs": report["summary"],
+        "all_runs": report["summary_all_rows"],
+        "memory": memory["summary"],
+        "lines": [asdict(_line(prediction)) for prediction in predictions],
+    }
 
 
 def _line(prediction: RunPrediction) -> RunLine:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 import pytest
+from django.core.cache import cache
 from django.test import Client
 from django.utils import translation
 
@@ -70,6 +75,29 @@ def test_validation_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     first = validation()
     monkeypatch.setattr("advisor.validation_page._computed", lambda: pytest.fail("computed twice"))
     assert validation().runs == first.runs
+
+
+def test_a_stored_validation_is_read_by_the_next_process(settings: Any, tmp_path: Path) -> None:
+    settings.VAR_DIR = tmp_path
+    first = validation()
+    cache.clear()
+    (stored,) = (tmp_path / "validation").glob("*.json")
+    changed = json.loads(stored.read_text(encoding="utf-8"))
+    changed["runs"]["count"] += 1
+    stored.write_text(json.dumps(changed), encoding="utf-8")
+    assert validation().runs["count"] == first.runs["count"] + 1
+
+
+def test_a_broken_or_unwritable_store_costs_only_time(settings: Any, tmp_path: Path) -> None:
+    settings.VAR_DIR = tmp_path / "missing" / "folder"
+    assert validation().runs["count"] > 0
+    cache.clear()
+    settings.VAR_DIR = tmp_path
+    validation()
+    (stored,) = (tmp_path / "validation").glob("*.json")
+    stored.write_text("{ half", encoding="utf-8")
+    cache.clear()
+    assert validation().runs["count"] > 0
 
 
 def test_runs_are_filtered_by_generation(client: Client, catalog: None) -> None:

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management import BaseCommand, CommandParser, call_command
 
+from advisor.validation_page import validation
 from config.static_files import collect_if_changed
 
 
@@ -25,5 +26,6 @@ class Command(BaseCommand):
         self.stdout.write(report.getvalue().strip().rpartition("\n")[2])  # its last line: the revision, new or not
         if not settings.DEBUG and collect_if_changed():
             self.stdout.write("static files packed")
+        validation()  # stored for the page, which else computes it for its first visitor
         if not no_demo and not get_user_model().objects.exists():
             call_command("seed_demo", stdout=self.stdout)

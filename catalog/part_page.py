@@ -297,9 +297,9 @@ def _address(locator: str) -> str:
 
 
 def sizing_query(part: Part) -> str:
-    """A link into the sizing page with this part chosen."""
+    """A link into the sizing page with this part chosen; for a GPU with an example job, to be changed there."""
     if isinstance(part, Gpu) and part.is_sizeable and part.is_active:
-        return f"gpu={part.sku}"
+        return f"gpu={part.sku}&parameters=70B&tokens=1.4T"
     if part.kind_code == "model-architectures":
         return f"preset={part.sku}"
     return ""

@@ -41,6 +41,11 @@ WORDS: dict[str, str | Promise] = {
     "gqa": _("grouped-query"),
     "mqa": _("multi-query"),
     "mla": _("multi-head latent"),
+    "none": pgettext_lazy("bias or norm", "none"),
+    "qkv": _("query, key, value"),
+    "all": pgettext_lazy("bias", "all projections"),
+    "rms": "RMSNorm",
+    "layer": "LayerNorm",
     # cooling, management
     "air": _("air"),
     "liquid": _("liquid"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 
 import pytest
 from django.db import connection
@@ -118,6 +119,13 @@ def test_prices_stand_with_mark_and_date_and_a_missing_one_says_so(visitor: Clie
     for words in ("14.90", "2026-10-08", "class price", "2,750,000.00"):
         assert words in text
     assert "names it as missing" in page(visitor, "switches/nvidia-qm8700/")
+
+
+@pytest.mark.parametrize("path", ["gpus/nvidia-h100-sxm5-80gb/", "model-architectures/llama-3-8b/"])
+def test_a_part_leads_into_a_sizing_that_answers(visitor: Client, path: str) -> None:
+    link = re.search(r'class="button[^"]*" href="([^"]+)"', page(visitor, path))
+    assert link
+    assert visitor.get(unescape(link[1])).status_code == 200
 
 
 def test_a_book_lists_every_price(visitor: Client) -> None:

@@ -89,6 +89,7 @@ class ScalingChart:
     knee_days: Mark | None
     knee_mfu: Mark | None
     deadline_at: float | None
+    range_at: tuple[float, float] | None  # heights of the chosen size's slowest and fastest training time
     poor_from_gpu_count: int | None
     first_gpu_count: int
     last_gpu_count: int
@@ -179,7 +180,11 @@ def _end_to_end(values: Sequence[tuple[str, float]], whole: float, scale: float)
 
 
 def scaling_chart(
-    points: Sequence[Mapping[str, Any]], *, chosen_gpu_count: int | None, deadline_seconds: float | None
+    points: Sequence[Mapping[str, Any]],
+    *,
+    chosen_gpu_count: int | None,
+    deadline_seconds: float | None,
+    range_seconds: tuple[float, float] | None = None,
 ) -> ScalingChart | None:
     """None with fewer than three sizes: two points are a table, not a curve.
 
@@ -230,6 +235,14 @@ def scaling_chart(
         knee_days=mark(knee, 1, day_top, 75),
         knee_mfu=mark(knee, 2, mfu_top, 55),
         deadline_at=100 - 100 * deadline_days / day_top if deadline_days and deadline_days <= day_top else None,
+        range_at=(
+            (
+                max(100 - 100 * range_seconds[1] / SECONDS_PER_DAY / day_top, 0.0),
+                100 - 100 * range_seconds[0] / SECONDS_PER_DAY / day_top,
+            )
+            if range_seconds and chosen
+            else None
+        ),
         poor_from_gpu_count=poor_from([(n, days) for n, days, _m, _k in rows]),
         first_gpu_count=first_count,
         last_gpu_count=rows[-1][0],

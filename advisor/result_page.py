@@ -68,7 +68,10 @@ def result_context(
             memory=charts.memory_chart(best["estimate"]["memory_per_gpu"]),
             step=charts.step_chart(best["estimate"]["time"]),
             scaling=charts.scaling_chart(
-                answer["scaling"], chosen_gpu_count=best["gpu_count"], deadline_seconds=deadline_seconds
+                answer["scaling"],
+                chosen_gpu_count=best["gpu_count"],
+                deadline_seconds=deadline_seconds,
+                range_seconds=_range(best["estimate"]["time"]),
             ),
             ownership=charts.ownership_chart(rent_or_buy) if rent_or_buy else None,
         ),
@@ -181,6 +184,11 @@ def _loss_presets(query: str, comparison: Mapping[str, Any]) -> list[dict[str, A
             )
         )
     return rows
+
+
+def _range(time: Mapping[str, Any]) -> tuple[float, float] | None:
+    low, high = time["training_seconds_low"], time["training_seconds_high"]
+    return None if low is None or high is None else (low, high)
 
 
 def _has_gap(comparison: Mapping[str, Any] | None) -> bool:

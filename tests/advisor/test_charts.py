@@ -111,6 +111,16 @@ def test_vertical_axes_start_at_zero_and_the_deadline_has_its_height() -> None:
     assert chart.chosen_days is None
 
 
+def test_range_of_the_chosen_size_is_a_bar_from_slowest_to_fastest() -> None:
+    chart = charts.scaling_chart(ROWS, chosen_gpu_count=128, deadline_seconds=None, range_seconds=(40 * DAY, 60 * DAY))
+    assert chart is not None
+    top = chart.day_ticks[-1].value
+    assert chart.range_at == pytest.approx((100 - 100 * 60 / top, 100 - 100 * 40 / top))
+    assert chart.chosen_days is not None
+    assert chart.range_at is not None
+    assert chart.range_at[0] < chart.chosen_days.y < chart.range_at[1]
+
+
 def test_ideal_line_halves_with_each_doubling() -> None:
     chart = charts.scaling_chart(ROWS, chosen_gpu_count=None, deadline_seconds=None)
     assert chart is not None

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
 from django.http import Http404
 from django.utils import timezone
 
-from quotes.models import QuoteRevision
+from quotes.models import QuoteRevision, RevisionQuerySet
 from quotes.states import RIGHTS, TRANSITIONS, Action, Role
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
 
 AnyUser = AbstractBaseUser | AnonymousUser
 
@@ -57,7 +53,7 @@ def may_create(user: AnyUser) -> bool:
     return any(Action.EDIT in RIGHTS[role] for role in roles_of(user))
 
 
-def visible_revisions(user: AnyUser) -> QuerySet[QuoteRevision]:
+def visible_revisions(user: AnyUser) -> RevisionQuerySet:
     """The revisions that a user may see: a representative the own ones, managers and viewers all."""
     roles = roles_of(user)
     revisions = QuoteRevision.objects.select_related("quote", "quote__owner", "seller", "terms")

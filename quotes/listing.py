@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import Q
 
-from quotes.models import QuoteRevision
+from quotes.models import QuoteRevision, RevisionQuerySet
 from quotes.states import LIVE_STATES, State
 
 if TYPE_CHECKING:
@@ -24,11 +24,9 @@ _ORDERS = {
 _HEAVY = ("snapshot", "sizing", "price_book", "customer_note", "internal_note", "decision")
 
 
-def filtered_revisions(
-    visible: QuerySet[QuoteRevision], filters: Mapping[str, Any], now: datetime
-) -> QuerySet[QuoteRevision]:
+def filtered_revisions(visible: RevisionQuerySet, filters: Mapping[str, Any], now: datetime) -> QuerySet[QuoteRevision]:
     """The newest revisions among the visible ones that pass the filters."""
-    rows = visible.filter(pk__in=QuoteRevision.objects.current().values("pk"))
+    rows: QuerySet[QuoteRevision] = visible.current()
     if filters.get("q"):
         text = filters["q"]
         rows = rows.filter(

@@ -11,7 +11,7 @@ from quotes.models.frozen import FrozenError
 from quotes.models.lines import MAX_LINES, MAX_QUANTITY, MAX_UNIT_PRICE, QuoteLine
 from quotes.models.parties import SellerEntity, Terms
 from quotes.models.records import AuditEntry, CustomerLink, QuoteDocument, link_digest, new_link_token
-from quotes.models.revisions import NumberSeries, Quote, QuoteRevision, end_of_day
+from quotes.models.revisions import NumberSeries, Quote, QuoteRevision, RevisionQuerySet, end_of_day
 
 __all__ = [
     "CURRENCIES",
@@ -31,6 +31,7 @@ __all__ = [
     "QuoteDocument",
     "QuoteLine",
     "QuoteRevision",
+    "RevisionQuerySet",
     "SellerEntity",
     "Terms",
     "end_of_day",

@@ -81,9 +81,11 @@ class RevisionQuerySet(models.QuerySet["QuoteRevision"]):
     """Speaks the domain, and refuses to change or delete issued content in bulk."""
 
     def current(self) -> RevisionQuerySet:
-        """The newest revision of each quote: what lists show."""
-        newest = QuoteRevision._base_manager.filter(quote_id=models.OuterRef("quote_id")).order_by("-revision_index")
-        return self.filter(pk=models.Subquery(newest.values("pk")[:1]))
+        """The newest revision of each quote: what lists show. One index look-up a row."""
+        newer = QuoteRevision._base_manager.filter(
+            quote_id=models.OuterRef("quote_id"), revision_index__gt=models.OuterRef("revision_index")
+        )
+        return self.filter(~models.Exists(newer))
 
     def live_until(self, now: datetime) -> RevisionQuerySet:
         """Issued and not yet past their validity."""

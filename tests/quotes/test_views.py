@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from decimal import Decimal
 
 import pytest
@@ -10,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone, translation
 
 from quotes import access, files
-from quotes.models import AuditEntry, QuoteRevision
+from quotes.models import AuditEntry, Quote, QuoteRevision
 from quotes.services import quote_issue, quote_revise
 from tests import factories
 from tests.quotes.drafts import line, make_draft
@@ -164,6 +165,31 @@ class TestList:
             make_draft(as_alice)
         with django_assert_max_num_queries(12):
             desk.get(reverse("quotes:list"))
+
+    def test_the_list_does_not_slow_down_with_the_square_of_its_length(self, desk, alice, as_alice):
+        """Ten times the quotes may cost some thirty times at most; a look-up of every quote for every quote costs 100."""
+        draft = make_draft(as_alice)
+
+        def fill(count):
+            quotes = Quote.objects.bulk_create([Quote(owner=alice) for _ in range(count)])
+            names = ("basis", "currency", "pricing_date", "valid_through", "seller", "customer_name")
+            content = {name: getattr(draft, name) for name in names}
+            QuoteRevision.objects.bulk_create(
+                [QuoteRevision(quote=quote, created_by=alice, **content) for quote in quotes]
+            )
+
+        def cost():
+            times = []
+            for _ in range(3):
+                started = time.process_time()
+                assert desk.get(reverse("quotes:list")).status_code == 200
+                times.append(time.process_time() - started)
+            return min(times)
+
+        fill(300)
+        small = cost()
+        fill(2700)
+        assert cost() < 30 * small
 
 
 class TestEditor:

@@ -38,9 +38,9 @@ def real_sequence_length(row: Mapping[str, str], length: int, notes: list[str]) 
     """The stated length, unless the samples never reach it."""
     low = row["notes"].lower()
     real = length
-    if "short samples" in low or "short) samples" in low:
+    if row["kind"] == "measured_peak" and ("short samples" in low or "short) samples" in low):
         real = SHORT_SAMPLE_TOKENS
-    elif _is(row, "torchtune") and "packed" not in low and row["method"] != "pretrain":
+    elif _is(row, "torchtune") and "packed" not in low and row["kind"] == "measured_peak":
         real = UNPACKED_SAMPLE_TOKENS
     if real >= length:
         return length

@@ -21,6 +21,7 @@ import numpy as np
 
 from advisor.engine.calibration import Calibration
 from advisor.engine.candidates import Candidates, FloatArray, StageLayers, stage_layers
+from advisor.engine.saved_tensors import is_prepared_for_4_bit
 from advisor.engine.specs import RECOMPUTATION_CODES, Precision, Recipe, Recomputation, TrainingPlan
 from advisor.engine.units import BYTES_16BIT, BYTES_FP32
 from advisor.engine.workload import StateBytes, Workload, state_bytes, uses_fused_loss
@@ -33,7 +34,7 @@ NF4_DOUBLE_QUANTIZED_BYTES = 0.5 + 0.127 / 8
 # Plain losses on 16-bit logits: logits, a shifted copy, log-softmax, its gradient and the logits' gradient, 2 each
 # (LitGPT rows of six vocabularies from 32 k to 256 k need 10); Megatron: 16-bit logits, fp32 copy, fp32 gradient.
 # Mixed precision computes the loss in fp32: 16-bit logits, log-softmax and two gradients in fp32 less what is freed.
-# The usual preparation of 4-bit models also casts the head's output to fp32, and hidden states with the norms.
+# Models prepared for 4-bit training compute head and loss in fp32 altogether.
 LOGITS_BYTES_FUSED = 2.0
 LOGITS_BYTES_PLAIN = 10.0
 LOGITS_BYTES_MIXED = 12.0
@@ -44,6 +45,8 @@ PREFETCHED_UNITS = 2.0  # FSDP and ZeRO-3 gather the next unit while computing t
 ZERO_BUCKET_ELEMENTS = 5e8
 ZERO_BUCKET_BYTES = 2 * 2 * ZERO_BUCKET_ELEMENTS
 ZERO_SUB_GROUP_ELEMENTS = 1e9  # ZeRO-3 steps through its shard in sub-groups (DeepSpeed's sub_group_size)
+# torch.optim's foreach step holds a list of intermediates as large as the parameters (documentation of AdamW, foreach)
+STEP_COPY_RECIPES = (Recipe.FSDP, Recipe.PURE_BF16)
 OFFLOADED_CHECKPOINTS = 2.0  # layer inputs on the GPU while the others rest on the host: in use and on its way
 # least that the caching allocator reserves above live tensors (measured 1.03 with static shapes)
 PRESSED_RESERVED_FACTOR = 1.03
@@ -95,7 +98,7 @@ def activation_bytes_per_token(
     core = saved.core / cand.context_parallel if work.is_eager else saved.core
     is_selective = cand.recomputation == RECOMPUTATION_CODES[Recomputation.SELECTIVE]
     attention = saved.attention + np.where(is_selective, 0.0, core)
-    outer = saved.outer / norm_split
+    outer = saved.outer / norm_split + saved.gathered
     dense = outer + (attention + saved.ffn_per_width * work.ffn_size) / t
     if saved.per_operation_outer is not None:
         kept = saved.per_operation_outer / norm_split + saved.per_operation_ffn * work.ffn_size / t
@@ -236,6 +239,10 @@ def _stage_bytes(
     logits = np.where(is_loss, logits, 0.0)
     buffer = _buffer_bytes(work, states, plan, cand, rank, stage, dense, experts)
     buffer = buffer + np.where(is_loss, 0.0, transient)
+    if plan.recipe in STEP_COPY_RECIPES and not plan.optimizer_in_backward and plan.offload == "none":
+        # the third moment, the optimizer's step, has none of these but a copy of the trained parameters
+        copied = _trained_bytes(work, states, plan, cand, rank, stage, dense, experts)
+        buffer = buffer + np.maximum(copied - activation - logits - np.where(is_loss, 0.0, transient), 0.0)
     return _StageBytes(weight, gradient, optimizer, activation, logits, buffer, dense + experts, experts)
 
 
@@ -260,7 +267,7 @@ def _frozen_states(
     frozen = (matrix_bytes * matrices + base * (dense - matrices)) / shard + matrix_bytes * experts / expert_shard
     share = (stage.dense_layers + stage.moe_layers) / work.layer_count
     adapters = work.adapter_parameters * share / cand.tensor_parallel
-    adapter_type = BYTES_16BIT if plan.recipe is Recipe.PURE_BF16 else BYTES_FP32
+    adapter_type = _adapter_type(plan)
     adapters_sharded = adapters / np.where(cand.zero_stage >= 1, rank.shard, 1.0)
     return (
         frozen + adapter_type * adapters / shard,
@@ -269,18 +276,45 @@ def _frozen_states(
     )
 
 
+def _trained_bytes(
+    work: Workload,
+    states: StateBytes,
+    plan: TrainingPlan,
+    cand: Candidates,
+    rank: _PerRank,
+    stage: _Stage,
+    dense: FloatArray,
+    experts: FloatArray,
+) -> FloatArray:
+    """Trained parameters that a rank steps."""
+    is_sharded = cand.zero_stage >= 1
+    shard = np.where(is_sharded, rank.shard, 1.0)
+    if work.is_frozen:
+        share = (stage.dense_layers + stage.moe_layers) / work.layer_count
+        return _adapter_type(plan) * work.adapter_parameters * share / cand.tensor_parallel / shard
+    return states.weight * (dense / shard + experts / np.where(is_sharded, rank.expert_shard, 1.0))
+
+
+def _adapter_type(plan: TrainingPlan) -> int:
+    return BYTES_16BIT if plan.recipe is Recipe.PURE_BF16 else BYTES_FP32
+
+
 def _logits_bytes(
     work: Workload, states: StateBytes, plan: TrainingPlan, cand: Candidates, tokens: FloatArray
 ) -> FloatArray:
     if uses_fused_loss(plan):
         per_element = LOGITS_BYTES_FUSED
-    elif work.is_quantized and plan.recipe in (Recipe.PURE_BF16, Recipe.FSDP):
+    elif is_prepared_for_4_bit(plan):
         per_element = LOGITS_BYTES_QUANTIZED
     elif plan.recipe is Recipe.FSDP and states.gather:
         per_element = LOGITS_BYTES_MIXED
     else:
         per_element = LOGITS_BYTES_PLAIN
-    return per_element * work.vocab_size * tokens / cand.tensor_parallel
+    logits = per_element * work.vocab_size * tokens / cand.tensor_parallel
+    if plan.recipe is Recipe.MEGATRON:
+        return logits
+    # the head's input is gathered from the tensor ranks, and its gradient
+    return logits + np.where(cand.tensor_parallel > 1, 2 * BYTES_16BIT * work.hidden_size * tokens, 0.0)
 
 
 def _transient_bytes(work: Workload, cand: Candidates, stage: _Stage, tokens: FloatArray) -> FloatArray:

@@ -34,6 +34,7 @@ class SavedTensors:
     """Bytes per token of one layer. `outer` splits over tensor ranks only under sequence parallelism."""
 
     outer: float  # norms, block inputs, dropout masks, inputs that adapters and 4-bit matrices keep
+    gathered: float  # matrix inputs gathered from the tensor ranks and kept so; Megatron gathers them again instead
     attention: float  # queries, keys, values, output
     core: float  # scores of unfused attention, or the softmax statistics of a fused kernel
     ffn_per_width: float  # of one unit of FFN width
@@ -81,14 +82,20 @@ def _outer(model: ModelSpec, plan: TrainingPlan, unit: int, value_width: int, ad
     # written out in PyTorch, an RMS norm saves its fp32 input, and where its weight learns the fp32 normed value
     rms_norm = BYTES_FP32 * (1 if is_frozen else 2)
     kept = norms * (rms_norm if model.norm_weight_vectors == 1 else unit) * h
-    if not is_frozen:
-        kept += 2 * unit * h  # inputs of the attention and FFN matrices
-    elif plan.lora is not None:
+    if is_frozen and plan.lora is not None:
         has_dropout = plan.lora.has_dropout
         kept += (unit + DROPOUT_MASK_BYTES if has_dropout else unit) * adapted_width
     if plan.method is Method.QLORA:
         kept += QUANTIZED_INPUT_BYTES * _linear_input_width(model, value_width)
     return kept + dropout
+
+
+def is_prepared_for_4_bit(plan: TrainingPlan) -> bool:
+    """Whether norms, embeddings and head of a 4-bit model compute in fp32 (PEFT, prepare_model_for_kbit_training).
+
+    Sharded modules need parameters of one type and go without.
+    """
+    return plan.method is Method.QLORA and plan.recipe is Recipe.PURE_BF16
 
 
 def _ffn_per_width(model: ModelSpec, plan: TrainingPlan, unit: int) -> float:
@@ -111,14 +118,17 @@ def saved_tensors(model: ModelSpec, plan: TrainingPlan, adapted_width: int) -> S
     if not _is_megatron(plan) and not is_eager:
         # every other matrix product: input, q, v, attention and FFN outputs, one of gate and up
         per_operation = float(unit * (3 * model.hidden_size + width + kv_width))
+    is_learning = plan.method not in (Method.LORA, Method.QLORA)
     return SavedTensors(
+        # inputs of the attention and FFN matrices
+        gathered=2.0 * unit * model.hidden_size if is_learning and not _is_megatron(plan) else 0.0,
         outer=_outer(model, plan, unit, value_width, adapted_width),
         attention=float(unit * _attention_width(model, plan, value_width)),
         core=EAGER_SCORE_BYTES * model.head_count * plan.sequence_length
         if is_eager
         else float(BYTES_FP32 * model.head_count),
         ffn_per_width=_ffn_per_width(model, plan, unit),
-        checkpoint=float(unit * model.hidden_size),
+        checkpoint=float((BYTES_FP32 if is_prepared_for_4_bit(plan) else unit) * model.hidden_size),
         per_operation_outer=per_operation,
         per_operation_ffn=float(unit),
     )

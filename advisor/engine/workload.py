@@ -172,6 +172,8 @@ def state_bytes(plan: TrainingPlan) -> StateBytes:
     weight, gradient, master, moment = RECIPE_STATES[plan.recipe]
     weight_bytes = float(weight if plan.weight_bytes_per_parameter is None else plan.weight_bytes_per_parameter)
     gradient_bytes = float(gradient if plan.gradient_bytes_per_parameter is None else plan.gradient_bytes_per_parameter)
+    if plan.gradient_bytes_per_parameter is None and plan.recipe is Recipe.FSDP:
+        gradient_bytes = min(gradient_bytes, max(weight_bytes, float(BYTES_16BIT)))  # PyTorch: the parameter's type
     if plan.precision.value in ("fp32", "tf32"):
         weight_bytes, gradient_bytes, master = float(BYTES_FP32), float(BYTES_FP32), 0
     if plan.weight_bytes_per_parameter is not None and plan.weight_bytes_per_parameter >= BYTES_FP32:

@@ -220,7 +220,7 @@ def scaling_chart(
 
     first_count, first_days = rows[0][0], rows[0][1]
     chosen = next((row for row in rows if row[0] == chosen_gpu_count), None)
-    knee = next((row for row in rows if row[3]), None)
+    knee = next((row for row in rows[:-1] if row[3]), None)  # at the end of the curve it is no knee but the end
     deadline_days = deadline_seconds / SECONDS_PER_DAY if deadline_seconds else None
     return ScalingChart(
         rows=tuple(kept),

@@ -111,6 +111,13 @@ def test_vertical_axes_start_at_zero_and_the_deadline_has_its_height() -> None:
     assert chart.chosen_days is None
 
 
+def test_the_last_size_is_no_knee() -> None:
+    rows = scaling((64, 100, 0.5), (128, 50, 0.5), (256, 40, 0.31), knee=256)
+    chart = charts.scaling_chart(rows, chosen_gpu_count=None, deadline_seconds=None)
+    assert chart is not None
+    assert chart.knee_mfu is None
+
+
 def test_range_of_the_chosen_size_is_a_bar_from_slowest_to_fastest() -> None:
     chart = charts.scaling_chart(ROWS, chosen_gpu_count=128, deadline_seconds=None, range_seconds=(40 * DAY, 60 * DAY))
     assert chart is not None

@@ -41,11 +41,13 @@ class LayoutAnswer(TypedDict):
     data_parallel: int
     context_parallel: int
     expert_parallel: int
+    expert_tensor_parallel: int
     virtual_stage_count: int
     micro_batch_size: int
     micro_batch_count: int
     zero_stage: int
     recomputation: str
+    recomputed_layer_fraction: float
     uses_sequence_parallel: bool
     shard_group_size: int | None
     gpu_count: int

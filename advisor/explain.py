@@ -17,7 +17,11 @@ from catalog.money import format_money
 
 
 def requirement_answer(
-    requirement: Requirement, *, deadline_seconds: float | None, recommended: ConfigurationAnswer | None
+    requirement: Requirement,
+    *,
+    deadline_seconds: float | None,
+    recommended: ConfigurationAnswer | None,
+    horizon_seconds: float | None = None,
 ) -> RequirementAnswer:
     if requirement.binding_constraint == "time" and deadline_seconds is None:
         requirement = replace(requirement, binding_constraint="value")
@@ -31,7 +35,10 @@ def requirement_answer(
         minimum_gpu_count_for_memory=requirement.minimum_gpu_count_for_memory,
         binding_constraint=requirement.binding_constraint,
         binding_constraint_reason=binding_reason(
-            requirement, deadline_seconds=deadline_seconds, recommended=recommended
+            requirement,
+            deadline_seconds=deadline_seconds,
+            recommended=recommended,
+            horizon_seconds=horizon_seconds,
         ),
     )
 
@@ -48,13 +55,18 @@ def _is_smallest_server(requirement: Requirement, recommended: ConfigurationAnsw
 
 
 def binding_reason(
-    requirement: Requirement, *, deadline_seconds: float | None, recommended: ConfigurationAnswer | None
+    requirement: Requirement,
+    *,
+    deadline_seconds: float | None,
+    recommended: ConfigurationAnswer | None,
+    horizon_seconds: float | None = None,
 ) -> str:
     figures = {
         "states": format_gb(requirement.model_state_bytes),
         "memory_count": requirement.minimum_gpu_count_for_memory,
         "sustained": format_flops_rate(requirement.sustained_flops_per_second or 0.0),
         "deadline": format_days(deadline_seconds) if deadline_seconds else "",
+        "horizon": format_days(horizon_seconds) if horizon_seconds else "",
         "count": recommended["gpu_count"] if recommended else None,
         "gpu": recommended["gpu_name"] if recommended else "",
     }
@@ -76,9 +88,9 @@ def binding_reason(
         text = _("The batch decides: more GPUs would not divide the global batch, so they could not help.")
     elif kind == "cluster" and recommended:
         text = _("The size was given: %(count)d x %(gpu)s.")
-    elif kind == "value" and recommended:
+    elif kind == "value" and recommended and horizon_seconds:
         text = _(
-            "Value decides: %(count)d x %(gpu)s cost least of what finishes within 90 days; no deadline was given."
+            "Value decides: %(count)d x %(gpu)s cost least of what finishes within %(horizon)s; no deadline was given."
         )
     else:
         text = _("No constraint binds: the smallest cluster that is worth its price also meets every wish.")

@@ -55,6 +55,7 @@ from advisor.training_plan import job_from
 from catalog.money import format_money
 
 MAX_REASONS = 3
+SLOWER_THAN_FASTEST = 1.25
 
 
 def recommendation(
@@ -66,8 +67,10 @@ def recommendation(
     target = search_target(checked, job)
     result, outside = searched(setting, hardware.options, target)
     if result.recommended is None and checked.deadline_seconds is None and target.deadline_seconds is not None:
-        target = replace(target, deadline_seconds=None)  # nothing is that fast: the fastest value there is
-        result, outside = searched(setting, hardware.options, target)
+        fastest = _fastest_seconds(result)
+        if fastest is not None:  # nothing is that fast: what comes within a quarter of the fastest
+            target = replace(target, deadline_seconds=SLOWER_THAN_FASTEST * fastest)
+            result, outside = searched(setting, hardware.options, target)
     result = preferred(result, lambda option: one_search(setting, (option,), target))
     ranked = within_budget(setting, all_candidates(result))
     shown = [configured(setting, candidate) for candidate in ranked[: checked.limit]]
@@ -92,7 +95,12 @@ def recommendation(
         tier=tier,
         model=model_answer(job.model, job.parameter_count, job.active_parameter_count),
         training=training_answer(job.plan, checked.tokens_origin),
-        requirement=requirement_answer(result.requirement, deadline_seconds=checked.deadline_seconds, recommended=head),
+        requirement=requirement_answer(
+            result.requirement,
+            deadline_seconds=checked.deadline_seconds,
+            horizon_seconds=target.deadline_seconds,
+            recommended=head,
+        ),
         recommended=head,
         alternatives=answers[1:],
         rejected=rejected,
@@ -222,6 +230,15 @@ def _problems(
                 )
             )
     return found
+
+
+def _fastest_seconds(result: SearchResult) -> float | None:
+    """The shortest training time of any size, as the search's own relaxation of the deadline names it."""
+    for problem in result.relaxations:
+        seconds = problem.params.get("training_seconds")
+        if problem.code == "relax_deadline" and isinstance(seconds, (int, float)):
+            return float(seconds)
+    return None
 
 
 def _from_rejections(rejected: Sequence[RejectionAnswer]) -> list[ProblemAnswer]:

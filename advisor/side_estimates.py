@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from decimal import Decimal
 from typing import Any
 
@@ -47,19 +47,8 @@ from catalog.money import format_money
 
 
 def stated_layout(layout: Layout) -> LayoutRequest:
-    """A found layout as a request, so that the same layout is estimated again under another profile."""
-    return LayoutRequest(
-        tensor_parallel=layout.tensor_parallel,
-        pipeline_parallel=layout.pipeline_parallel,
-        context_parallel=layout.context_parallel,
-        expert_parallel=layout.expert_parallel,
-        virtual_stage_count=layout.virtual_stage_count,
-        micro_batch_size=layout.micro_batch_size,
-        zero_stage=layout.zero_stage,
-        recomputation=layout.recomputation,
-        uses_sequence_parallel=layout.uses_sequence_parallel,
-        shard_group_size=layout.shard_group_size,
-    )
+    """A found layout as a request, every field of it: the same layout is then estimated under another profile."""
+    return LayoutRequest(**{item.name: getattr(layout, item.name) for item in fields(LayoutRequest)})
 
 
 def estimate_again(

@@ -333,8 +333,10 @@ def test_navigation_shows_quotes_to_staff_only(client: Client, catalog: None) ->
         return [a["href"] for a in Page(get(client)).all("a") if a.get("href", "").startswith("/quotes/")]
 
     assert not sections()
+    assert Page(get(client)).all("a", href="/accounts/login/")
     client.force_login(alice())
     assert sections()
+    assert Page(get(client)).all("form", action="/accounts/logout/")
 
 
 @pytest.mark.parametrize("choice", ["light", "dark"])

@@ -7,12 +7,12 @@ from playwright.sync_api import Page
 
 from tests.browser.test_sizing import CASE
 
-PATHS = ["/?", f"{CASE}&", "/?v=1&parameters=8x7B&", "/method?", "/validation?"]
+PATHS = ["/?", f"{CASE}&", "/?v=1&parameters=8x7B&", f"/compare{CASE[1:]}&", "/method?", "/validation?"]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("lang", ["en", "zh-Hans"])
-@pytest.mark.parametrize("path", PATHS, ids=["empty", "answer", "fault", "method", "validation"])
+@pytest.mark.parametrize("path", PATHS, ids=["empty", "answer", "fault", "compare", "method", "validation"])
 def test_no_serious_finding(page: Page, axe_source: str, path: str, lang: str, scheme: str) -> None:
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # the literal comes by parametrize
     page.goto(f"{path}lang={lang}")

@@ -129,7 +129,7 @@ def test_without_javascript(browser: Browser, browser_context_args: dict[str, An
 
 
 @pytest.mark.parametrize("lang", ["en", "zh-Hans"])
-@pytest.mark.parametrize("path", ["/?", f"{CASE}&", "/method?", "/validation?"])
+@pytest.mark.parametrize("path", ["/?", f"{CASE}&", f"/compare{CASE[1:]}&", "/method?", "/validation?"])
 def test_nothing_runs_out_of_a_narrow_screen(page: Page, path: str, lang: str) -> None:
     page.set_viewport_size({"width": 320, "height": 700})
     page.goto(f"{path}lang={lang}")

@@ -25,9 +25,10 @@ from advisor.engine.specs import (
 
 MAX_TENSOR_PARALLEL = 64
 MAX_PIPELINE_PARALLEL = 128
-MAX_EXPERT_PARALLEL = 256
+MAX_EXPERT_PARALLEL = 64  # the widest of published pretraining layouts, two rows apart; wider ones can be stated
 MIN_TOKENS_PER_CONTEXT_RANK = 2048
 MICRO_BATCH_SIZES = (1, 2, 4, 8, 16, 32, 64)
+MAX_MICRO_BATCH_TOKENS = 131_072  # longer kernels gain nothing from there on
 # the batch may move by this much so that it divides; more would change the training recipe
 BATCH_TOLERANCE_FRACTION = 0.02
 
@@ -59,6 +60,11 @@ def _axis(fixed: int | None, values: list[int]) -> FloatArray:
     return np.array([fixed] if fixed is not None else values, dtype=np.float64)
 
 
+def _micro_batch_sizes(plan: TrainingPlan) -> list[int]:
+    sizes = [b for b in MICRO_BATCH_SIZES if b * plan.sequence_length <= MAX_MICRO_BATCH_TOKENS]
+    return [b for b in sizes if b <= plan.global_batch_size] or [1]
+
+
 def zero_stages(plan: TrainingPlan) -> list[int]:
     """Sharding that the recipe's frameworks offer."""
     return {
@@ -88,7 +94,7 @@ def layout_axes(model: ModelSpec, plan: TrainingPlan, request: LayoutRequest, do
         ),
         expert_parallel=_axis(request.expert_parallel, experts or [1]),
         virtual_stage_count=_axis(request.virtual_stage_count, virtual),
-        micro_batch_size=_axis(request.micro_batch_size, [b for b in MICRO_BATCH_SIZES if b <= plan.global_batch_size]),
+        micro_batch_size=_axis(request.micro_batch_size, _micro_batch_sizes(plan)),
         zero_stage=_axis(request.zero_stage, zero_stages(plan)),
         recomputation=np.array(kinds, dtype=np.float64),
         recomputed_fraction=np.array(shares, dtype=np.float64),

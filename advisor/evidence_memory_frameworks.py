@@ -7,11 +7,14 @@ from dataclasses import replace
 
 from advisor.engine.specs import Method, ModelSpec, Recipe, TrainingPlan
 from advisor.engine.units import BYTES_16BIT
+from advisor.evidence_hardware import whole
 
 # Instruction data that is not packed rarely reaches the length limit. Alpaca's samples have about 100 tokens on the
 # average and a batch of a few is padded to its longest; self-cognition sets have less.
 UNPACKED_SAMPLE_TOKENS = 512
 SHORT_SAMPLE_TOKENS = 256
+
+COMPILED_LOSS_YEAR = 2025  # torchtitan pull request 1033
 
 UNMODELLED_LAYERS = ("mamba", "state-space", "state space")
 
@@ -52,7 +55,8 @@ def held_plan(row: Mapping[str, str], plan: TrainingPlan, gpu_count: int, notes:
     """The plan with what the framework keeps beyond the columns."""
     low = row["notes"].lower()
     if _is(row, "litgpt"):
-        # chunks of the head's output stay alive in a list until the whole loss is differentiated
+        # chunks of the head's output stay alive in a list until the whole loss is differentiated; torchtune found the
+        # same before it chunked ahead of the head (torchtune pull request 1390)
         notes.append("loss: LitGPT's chunked loss keeps the logits of all chunks (chunked_cross_entropy)")
         plan = replace(plan, uses_fused_loss=False)
         if plan.recipe is Recipe.FSDP and plan.method is Method.FULL_FINETUNE:
@@ -61,6 +65,9 @@ def held_plan(row: Mapping[str, str], plan: TrainingPlan, gpu_count: int, notes:
         if plan.recipe is Recipe.FSDP and "full model is held" in low:
             notes.append("weights: the whole model and the shard beside it, as the notes say")
             plan = replace(plan, weight_bytes_per_parameter=BYTES_16BIT * (1 + 1 / gpu_count))
+    if _is(row, "torchtitan") and "compile" in low and (whole(row["year"]) or 0) >= COMPILED_LOSS_YEAR:
+        notes.append("loss: torchtitan compiles it with the model since 2025, which keeps the logits alone")
+        plan = replace(plan, uses_fused_loss=True)
     if _is(row, "megatron-swift") and plan.uses_fused_loss:
         notes.append("loss: Megatron-Core's own fusion casts logits to fp32 (fused_cross_entropy.py)")
         plan = replace(plan, uses_fused_loss=False)

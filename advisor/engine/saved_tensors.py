@@ -22,9 +22,8 @@ from advisor.engine.units import BYTES_16BIT, BYTES_FP8, BYTES_FP32
 
 EAGER_SCORE_BYTES = 5.0  # softmax output 2, dropout mask 1, dropout output 2 per score [1]
 DROPOUT_MASK_BYTES = 1.0
-# bitsandbytes: its 4-bit product holds on to the input of every matrix, frozen or not (MatMul4Bit, ctx.tensors), and
-# the layer around it to a converted copy. Measured on paired LoRA and QLoRA rows of LitGPT's tables, over the widths of
-# all inputs: 1.9 (phi-1.5, Llama-2-13B; bitsandbytes 0.41) to 3.4 (Phi-3, TinyLlama, phi-2; 0.42 and later)
+# 4-bit layers hold more than 16-bit ones: measured on paired LoRA and QLoRA rows of LitGPT's tables, over the widths of
+# all matrix inputs, 1.9 (phi-1.5, Llama-2-13B; bitsandbytes 0.41) to 3.4 (Phi-3, TinyLlama, phi-2; later versions)
 QUANTIZED_INPUT_BYTES = 3.0
 FP8_PRECISIONS = (Precision.FP8, Precision.MXFP8)
 

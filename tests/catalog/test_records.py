@@ -64,7 +64,7 @@ def record(records: CatalogRecords, kind: str, key: str) -> Record:
         ("Gpu", "nvidia-h100-sxm5-80gb", "memory_label", "80 GB"),
         ("Gpu", "nvidia-h100-sxm5-80gb", "memory_bytes_per_second", 3.35e12),
         ("Gpu", "nvidia-h100-sxm5-80gb", "bf16_dense_flops_per_second", 989.4e12),
-        ("Gpu", "nvidia-h100-sxm5-80gb", "bf16_sparse_flops_per_second", 1978.8e12),
+        ("Gpu", "nvidia-h100-sxm5-80gb", "bf16_sparse_flops_per_second", 1978.9e12),
         ("Gpu", "nvidia-h100-sxm5-80gb", "scale_up_bytes_per_second", 450e9),  # 900 GB/s is both directions
         ("Gpu", "nvidia-a100-sxm4-40gb", "bf16_dense_flops_per_second", 312e12),
         ("Gpu", "nvidia-h100-pcie-80gb", "scale_up_domain_size", 2),  # one NVLink bridge joins two cards

@@ -46,6 +46,11 @@ def page_form(data: QueryDict | None) -> ScenarioForm:
     return form
 
 
+def is_asked(query: QueryDict) -> bool:
+    """Whether an address asks for an answer; one that only carries a language or an advertiser's mark does not."""
+    return any(name == "v" or name in BY_QUERY for name in query)
+
+
 def _without_defaults(data: QueryDict | None) -> QueryDict | None:
     """The entries that say something: a form sends every default it shows, also of settings that do not apply."""
     if data is None:

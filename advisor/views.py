@@ -20,7 +20,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from advisor import method_text
 from advisor.compare_page import comparison
-from advisor.form_page import PAGE_NAMES, expert_groups, page_form
+from advisor.form_page import expert_groups, is_asked, page_form
 from advisor.inputs import InputError
 from advisor.method_page import constants, sections
 from advisor.result_page import EXAMPLE_QUERY, asked_parameter_count, result_context
@@ -36,10 +36,9 @@ THEME_COOKIE_SECONDS = 31_536_000
 @vary_on_headers("HX-Request")
 def sizing(request: HttpRequest) -> HttpResponse:
     """The form, and the answer to the case in the query string; a fragment of the same for htmx."""
-    is_asked = any(name not in PAGE_NAMES for name in request.GET)
-    form = page_form(request.GET if is_asked else None)
+    form = page_form(request.GET if is_asked(request.GET) else None)
     context: dict[str, Any] = {"form": form, "example_query": EXAMPLE_QUERY}
-    if is_asked and form.is_valid() and form.checked is not None:
+    if form.is_bound and form.is_valid() and form.checked is not None:
         try:
             answer = scenario_search(checked=form.checked)
         except InputError as error:
@@ -66,10 +65,9 @@ def sizing(request: HttpRequest) -> HttpResponse:
 @require_GET
 def compare(request: HttpRequest) -> HttpResponse:
     """The case of the query string on each of its GPUs, or on those that its answer ranks first."""
-    is_asked = any(name not in PAGE_NAMES for name in request.GET)
-    form = page_form(request.GET if is_asked else None)
+    form = page_form(request.GET if is_asked(request.GET) else None)
     context: dict[str, Any] = {"form": form, "example_query": EXAMPLE_QUERY, "raw_query": request.GET.urlencode()}
-    if is_asked and form.is_valid() and form.checked is not None:
+    if form.is_bound and form.is_valid() and form.checked is not None:
         try:
             context["compared"] = scenario_search(checked=form.checked)
             context["comparison"] = comparison(form.checked, form.query)

@@ -221,6 +221,20 @@ def test_what_the_service_refuses_stands_at_its_field_too(client: Client, catalo
     assert 'id="id_preset_error"' in response.content.decode()
 
 
+@pytest.mark.parametrize("mark", ["utm_source", "gclid", "fbclid"])
+def test_an_advertisers_mark_is_no_question(client: Client, catalog: None, mark: str) -> None:
+    response = get(client, **{mark: "x"})
+    assert response.status_code == 200
+    assert Page(response).all("section", id="result", data_state="empty")
+    assert get(client, **case(), **{mark: "x"}).status_code == 200
+
+
+def test_an_empty_form_says_what_is_missing(client: Client, catalog: None) -> None:
+    response = get(client, v="1")
+    assert response.status_code == 422
+    assert Page(response).all("div", id="error-summary")
+
+
 def test_an_unknown_name_in_the_address_is_said(client: Client, catalog: None) -> None:
     response = get(client, **case(paramters="7B"))
     assert response.status_code == 422

@@ -9,7 +9,7 @@ import numpy as np
 
 from advisor.engine.candidates import Candidates, FloatArray
 from advisor.engine.saved_tensors import is_prepared_for_4_bit
-from advisor.engine.specs import Precision, Recipe, TrainingPlan
+from advisor.engine.specs import Optimizer, Precision, Recipe, TrainingPlan
 from advisor.engine.stages import PerRank, Stage
 from advisor.engine.units import BYTES_16BIT, BYTES_FP32
 from advisor.engine.workload import StateBytes, Workload, uses_fused_loss
@@ -19,12 +19,14 @@ from advisor.engine.workload import StateBytes, Workload, uses_fused_loss
 NF4_BYTES = 0.5 + 4 / 64
 NF4_DOUBLE_QUANTIZED_BYTES = 0.5 + 0.127 / 8
 # logits per element: a fused or chunked loss keeps one 16-bit buffer, or a chunk of all copies that is no larger.
-# Plain losses on 16-bit logits: logits, a shifted copy, log-softmax, its gradient and the logits' gradient, 2 each
-# (LitGPT rows of six vocabularies from 32 k to 256 k need 10); Megatron: 16-bit logits, fp32 copy, fp32 gradient.
+# Plain losses on 16-bit logits: logits, log-softmax, its gradient and the logits' gradient, 2 each, and 2 for a shifted
+# copy where the model code makes one: 8 to 10 (Hugging Face rows of 2025 need 8, LitGPT's of six vocabularies from 32 k
+# to 256 k and Qwen's of 2023 need 10). Megatron: 16-bit logits, fp32 copy, fp32 gradient.
 # Mixed precision computes the loss in fp32: 16-bit logits, log-softmax and two gradients in fp32 less what is freed.
 # Models prepared for 4-bit training compute head and loss in fp32 altogether.
 LOGITS_BYTES_FUSED = 2.0
-LOGITS_BYTES_PLAIN = 10.0
+LOGITS_BYTES_PLAIN = 9.0
+LOGITS_BYTES_CAST = 10.0
 LOGITS_BYTES_MIXED = 12.0
 LOGITS_BYTES_QUANTIZED = 16.0
 # PyTorch's vocabulary-parallel loss: log-softmax, gradient, exponentials and their sum, fp32 each
@@ -36,8 +38,17 @@ PREFETCHED_UNITS = 2.0  # FSDP and ZeRO-3 gather the next unit while computing t
 ZERO_BUCKET_ELEMENTS = 5e8
 ZERO_BUCKET_BYTES = 2 * 2 * ZERO_BUCKET_ELEMENTS
 ZERO_SUB_GROUP_ELEMENTS = 1e9  # ZeRO-3 steps through its shard in sub-groups (DeepSpeed's sub_group_size)
-# torch.optim's foreach step holds a list of intermediates as large as the parameters (documentation of AdamW, foreach)
-STEP_COPY_RECIPES = (Recipe.FSDP, Recipe.PURE_BF16)
+PYTORCH_RECIPES = (Recipe.FSDP, Recipe.PURE_BF16)
+
+
+def steps_by_lists(plan: TrainingPlan) -> bool:
+    """Whether the optimizer is torch.optim's default, which steps all parameters as lists (documentation, foreach).
+
+    Its intermediates are as large as the parameters. Frameworks that shard use its fused form, and the 8-bit one goes
+    tensor by tensor: neither has them.
+    """
+    is_listed = plan.recipe is Recipe.PURE_BF16 and plan.optimizer is Optimizer.ADAMW
+    return is_listed and not plan.optimizer_in_backward and plan.offload == "none"
 
 
 def trained_bytes(
@@ -73,7 +84,7 @@ def logits_bytes(
     elif plan.recipe is Recipe.FSDP and states.gather:
         per_element = np.where(cand.tensor_parallel > 1, LOGITS_BYTES_LOSS_PARALLEL, LOGITS_BYTES_MIXED)
     else:
-        per_element = LOGITS_BYTES_PLAIN
+        per_element = LOGITS_BYTES_PLAIN if plan.recipe in PYTORCH_RECIPES else LOGITS_BYTES_CAST
     logits = per_element * work.vocab_size * tokens / cand.tensor_parallel
     if plan.recipe is Recipe.MEGATRON:
         return logits
@@ -114,14 +125,15 @@ def buffer_bytes(
     # with ZeRO 2 or less, a recipe whose parameters are fp32 keeps its 16-bit copy for the whole step
     copies = states.gather * (dense + experts) if not work.is_frozen else 0.0 * dense
     buffer = np.where(cand.zero_stage >= 3, gathered, copies)
-    if plan.recipe is Recipe.MEGATRON and not work.is_frozen and states.gradient >= BYTES_FP32:
+    has_scratch = plan.recipe is Recipe.MEGATRON and states.gradient >= BYTES_FP32
+    if has_scratch and not work.is_frozen and not work.is_eager:  # TransformerEngine came with fused attention
         shapes = work.attention_matrix_count + np.where(stage.dense_layers > 0, work.dense_ffn_count, 0.0)
         scratch = (shapes + root * t * stage.has_head) / t
         scratch = scratch + np.where(
             has_moe, work.expert_ffn_count / cand.expert_tensor_parallel + work.shared_ffn_count / t, 0.0
         )
         buffer = buffer + BYTES_16BIT * scratch
-    if plan.recipe in (Recipe.FSDP, Recipe.PURE_BF16) and not work.is_frozen:
+    if plan.recipe in PYTORCH_RECIPES and not work.is_frozen:
         # data parallelism of PyTorch reduces gradients in buckets of their own beside them (DistributedDataParallel,
         # gradient_as_bucket_view False); without synchronization sharded modules keep whole gradients (FSDP, no_sync)
         is_copied = (cand.zero_stage < 2) & (cand.data_parallel > 1)

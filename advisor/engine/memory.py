@@ -21,10 +21,10 @@ import numpy as np
 from advisor.engine.buffers import (
     NF4_BYTES,
     NF4_DOUBLE_QUANTIZED_BYTES,
-    STEP_COPY_RECIPES,
     adapter_type,
     buffer_bytes,
     logits_bytes,
+    steps_by_lists,
     trained_bytes,
     transient_bytes,
 )
@@ -171,7 +171,7 @@ def _stage_bytes(
     logits = np.where(is_loss, logits, 0.0)
     buffer = buffer_bytes(work, states, plan, cand, rank, stage, dense, experts)
     buffer = buffer + np.where(is_loss, 0.0, transient)
-    if plan.recipe in STEP_COPY_RECIPES and not plan.optimizer_in_backward and plan.offload == "none":
+    if steps_by_lists(plan):
         # the third moment, the optimizer's step, has none of these but a copy of the trained parameters
         copied = trained_bytes(work, states, plan, cand, rank, stage, dense, experts)
         buffer = buffer + np.maximum(copied - activation - logits - np.where(is_loss, 0.0, transient), 0.0)

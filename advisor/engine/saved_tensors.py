@@ -24,7 +24,10 @@ EAGER_SCORE_BYTES = 5.0  # softmax output 2, dropout mask 1, dropout output 2 pe
 DROPOUT_MASK_BYTES = 1.0
 # 4-bit layers hold more than 16-bit ones: measured on paired LoRA and QLoRA rows of LitGPT's tables, over the widths of
 # all matrix inputs, 1.9 (phi-1.5, Llama-2-13B; bitsandbytes 0.41) to 3.4 (Phi-3, TinyLlama, phi-2; later versions)
-QUANTIZED_INPUT_BYTES = 3.0
+QUANTIZED_INPUT_BYTES = 2.5
+# a layer with adapters keeps this much beyond the operands counted here (LitGPT LoRA rows: 2 for stablelm-3b, 4 for
+# phi-1.5, 5 for Llama-2; an index_copy of the padded adapter output is part of it)
+ADAPTED_LAYER_BYTES = 4.0
 FP8_PRECISIONS = (Precision.FP8, Precision.MXFP8)
 
 
@@ -83,7 +86,7 @@ def _outer(model: ModelSpec, plan: TrainingPlan, unit: int, value_width: int, ad
     kept = norms * (rms_norm if model.norm_weight_vectors == 1 else unit) * h
     if is_frozen and plan.lora is not None:
         has_dropout = plan.lora.has_dropout
-        kept += (unit + DROPOUT_MASK_BYTES if has_dropout else unit) * adapted_width
+        kept += (unit + DROPOUT_MASK_BYTES if has_dropout else unit) * adapted_width + ADAPTED_LAYER_BYTES * h
     if plan.method is Method.QLORA:
         kept += QUANTIZED_INPUT_BYTES * _linear_input_width(model, value_width)
     return kept + dropout

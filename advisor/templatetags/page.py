@@ -9,6 +9,7 @@ from typing import Any, TypedDict
 from django import template
 from django.urls import NoReverseMatch, reverse
 from django.utils.functional import Promise
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
@@ -18,6 +19,7 @@ from advisor.quantities import SECONDS_PER_DAY
 from catalog.services import current_revision
 
 register = template.Library()
+SHORTEST_IN_DAYS = 2
 Words = dict[str, str | Promise]
 
 PARTS: Words = {
@@ -243,6 +245,8 @@ def days_in_words(seconds: float | None) -> str:
     """`27.1 days` for a sentence; a whole number of days has no decimals."""
     if seconds is None:
         return figures.UNKNOWN
+    if seconds < SHORTEST_IN_DAYS * SECONDS_PER_DAY:
+        return figures.format_duration(seconds)
     days = seconds / SECONDS_PER_DAY
     number = f"{days:g}" if days == int(days) else figures.format_significant(days)
     return ngettext("%(number)s day", "%(number)s days", 1 if days == 1 else 2) % {"number": number}
@@ -278,6 +282,21 @@ def slice_label(code: str) -> str:
 @register.filter
 def measure_label(code: str) -> str:
     return str(MEASURES.get(code, code))
+
+
+@register.filter
+def training_time(seconds: float | None) -> str:
+    """Days with three digits; under two days in hours, minutes or seconds."""
+    if seconds is None:
+        return figures.UNKNOWN
+    is_short = seconds < SHORTEST_IN_DAYS * SECONDS_PER_DAY
+    text = figures.format_duration(seconds) if is_short else figures.format_days(seconds)
+    return format_html('<data value="{}">{}</data>', seconds, text)
+
+
+@register.filter
+def training_days(days: float | None) -> str:
+    return training_time(None if days is None else days * SECONDS_PER_DAY)
 
 
 @register.filter

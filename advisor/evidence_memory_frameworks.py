@@ -13,6 +13,7 @@ from advisor.evidence_hardware import whole
 # average and a batch of a few is padded to its longest; self-cognition sets have less.
 UNPACKED_SAMPLE_TOKENS = 512
 SHORT_SAMPLE_TOKENS = 256
+SHORT_SAMPLE_WORDS = ("short samples", "short) samples", "samples are much shorter")
 
 COMPILED_LOSS_YEAR = 2025  # torchtitan pull request 1033
 
@@ -41,7 +42,7 @@ def real_sequence_length(row: Mapping[str, str], length: int, notes: list[str]) 
     """The stated length, unless the samples never reach it."""
     low = row["notes"].lower()
     real = length
-    if row["kind"] == "measured_peak" and ("short samples" in low or "short) samples" in low):
+    if row["kind"] == "measured_peak" and any(words in low for words in SHORT_SAMPLE_WORDS):
         real = SHORT_SAMPLE_TOKENS
     elif _is(row, "torchtune") and "packed" not in low and row["kind"] == "measured_peak":
         real = UNPACKED_SAMPLE_TOKENS

@@ -285,9 +285,9 @@ def measure_label(code: str) -> str:
 
 
 @register.filter
-def training_time(seconds: float | None) -> str:
-    """Days with three digits; under two days in hours, minutes or seconds."""
-    if seconds is None:
+def training_time(seconds: Any) -> str:
+    """Days with three digits; under two days in hours, minutes or seconds; a dash where there is no number."""
+    if not isinstance(seconds, int | float):
         return figures.UNKNOWN
     is_short = seconds < SHORTEST_IN_DAYS * SECONDS_PER_DAY
     text = figures.format_duration(seconds) if is_short else figures.format_days(seconds)
@@ -295,8 +295,8 @@ def training_time(seconds: float | None) -> str:
 
 
 @register.filter
-def training_days(days: float | None) -> str:
-    return training_time(None if days is None else days * SECONDS_PER_DAY)
+def training_days(days: Any) -> str:
+    return training_time(days * SECONDS_PER_DAY if isinstance(days, int | float) else None)
 
 
 @register.filter

@@ -32,6 +32,11 @@ def test_training_time_keeps_the_exact_value() -> None:
         assert page.training_time(264.4) == '<data value="264.4">4.41\N{NO-BREAK SPACE}min</data>'
 
 
+@pytest.mark.parametrize("nothing", [None, ""])
+def test_no_training_time_is_a_dash(nothing: object) -> None:
+    assert page.training_time(nothing) == page.training_days(nothing) == "—"
+
+
 @pytest.mark.parametrize(
     ("fraction", "text"), [(0.123, "+12.3%"), (-0.05, "−5.0%"), (0, "0.0%"), (None, "—")]
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 import pytest
 
@@ -29,7 +29,8 @@ def test_every_public_row_is_read(runs, memories):
     assert (len(runs), len(memories)) == (1022, 431)
     reasons = {row.skipped for row in runs.values()}
     assert reasons == {None, "no_throughput"}
-    assert {row.skipped for row in memories.values()} == {None}
+    # six rows of one hybrid of state-space and attention layers, for which there are no formulas
+    assert Counter(row.skipped for row in memories.values()) == {None: 425, "state_space_layers": 6}
     assert sum(row.full_layout for row in runs.values()) == 595
 
 
@@ -316,7 +317,9 @@ def test_trained_embeddings_are_told_apart(memories):
     flagged = [
         row
         for row in memories.values()
-        if row.scenario.plan.lora is not None and row.scenario.plan.lora.trains_embeddings_and_head
+        if row.scenario is not None
+        and row.scenario.plan.lora is not None
+        and row.scenario.plan.lora.trains_embeddings_and_head
     ]
     assert len(flagged) == 12
 

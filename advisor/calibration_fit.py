@@ -18,7 +18,7 @@ from advisor.engine.calibration import FAMILY_PARENTS, Calibration
 from advisor.engine.candidates import Candidates
 from advisor.engine.estimate import ScenarioError, settle
 from advisor.engine.evaluate import evaluate
-from advisor.engine.machine import machine
+from advisor.engine.machine import LARGEST_BOARD, RACK_SCALE, machine
 from advisor.engine.specs import Scenario
 from advisor.engine.workload import Workload, workload
 from advisor.evidence import RunRow
@@ -114,7 +114,8 @@ def can_touch(parameter: Parameter, row: FitRow) -> bool:
         family, _, recipe = parameter.key.partition("/")
         architecture = row.scenario.cluster.gpu.architecture
         same_family = family in (architecture, FAMILY_PARENTS.get(architecture))
-        return same_family and recipe in ("", row.scenario.plan.recipe.value)
+        is_rack = row.scenario.cluster.gpu.scale_up_domain_size > LARGEST_BOARD
+        return same_family and (recipe in ("", row.scenario.plan.recipe.value) or (recipe == RACK_SCALE and is_rack))
     conditions = {
         "moe_": row.work.expert_count > 0,
         "expert_": row.work.expert_count > 0,

@@ -69,6 +69,11 @@ def recipe_of(framework: str, gpu_vendor: str) -> tuple[Recipe, str]:
     return Recipe.MEGATRON, f"recipe: framework {framework!r} taken as Megatron-like"
 
 
+def has_fused_kernels(framework: str) -> bool:
+    """Frameworks outside Megatron whose compiler or library fuses as it does: XLA, TransformerEngine in AutoModel."""
+    return any(word in framework.lower() for word in ("maxtext", "paxml", "/jax", "automodel"))
+
+
 def sharding_of(text: str, recipe: Recipe, year: int, gpus_per_server: int) -> tuple[Sharding, str]:
     """ZeRO stage and shard group of a zero_or_fsdp cell; blank follows the framework's habit."""
     low = text.lower()

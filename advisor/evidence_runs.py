@@ -27,6 +27,7 @@ from advisor.evidence_labels import (
     SEQUENCE_PARALLEL_YEAR,
     attention_of,
     avoids_recomputation,
+    has_fused_kernels,
     interleaves_by_default,
     note_cause_of,
     precision_of,
@@ -284,6 +285,7 @@ def _scenario(row: Mapping[str, str], notes: list[str]) -> Scenario | str:
         recipe=recipe,
         gradient_bytes_per_parameter=4 if "fp32 grad" in row["precision"].lower() else None,
         attention=attention,
+        uses_fused_kernels=True if has_fused_kernels(row["framework"]) else None,
         lora=_lora(row, notes),
         dropout=has_dropout,
     )

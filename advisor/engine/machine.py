@@ -56,6 +56,10 @@ def dense_peak(gpu: GpuSpec, precision: Precision) -> float | None:
 REFERENCE_WATTS_PER_FLOPS = {"Ampere": 400 / 312e12, "Hopper": 700 / 989.4e12, "Blackwell": 1000 / 2250e12}
 
 
+RACK_SCALE = "rack"  # key of calibrated tables for GPUs whose scale-up domain is larger than one board
+LARGEST_BOARD = 16
+
+
 def power_factor(gpu: GpuSpec, wide_peak: float, calibration: Calibration) -> float:
     """Share of the achieved rate that a power-limited part of a family reaches; 1 for its usual part and above."""
     reference = REFERENCE_WATTS_PER_FLOPS.get(gpu.architecture)
@@ -79,16 +83,19 @@ def machine(
         raise ValueError(f"{gpu.sku} has no {precision.value} peak.")
     family = gpu.architecture
     wide_peak = dense_peak(gpu, Precision.BF16) or dense_peak(gpu, Precision.FP16) or peak
-    wide_efficiency = by_family(calibration.gemm_efficiency, family)
+    # rack-scale parts draw more power under liquid cooling and hold higher clocks than the same chip on a board
+    variant = RACK_SCALE if gpu.scale_up_domain_size > LARGEST_BOARD else ""
+    wide_efficiency = by_family(calibration.gemm_efficiency, family, variant)
     efficiency, quantization = wide_efficiency, 0.0
     if precision in (Precision.FP8, Precision.MXFP8):
-        efficiency = by_family(calibration.fp8_gemm_efficiency, family)
+        efficiency = by_family(calibration.fp8_gemm_efficiency, family, variant)
         is_mx = precision is Precision.MXFP8
         quantization = calibration.mx_quantization_factor if is_mx else calibration.fp8_quantization_factor
     elif precision is Precision.FP4:
         efficiency = by_family(calibration.fp4_gemm_efficiency, family)
         quantization = calibration.fp4_quantization_factor
-    attention = by_family(calibration.attention_efficiency, family, plan.recipe.value) * wide_peak
+    is_fused = plan.recipe is Recipe.MEGATRON if plan.uses_fused_kernels is None else plan.uses_fused_kernels
+    attention = by_family(calibration.attention_efficiency, family, "" if is_fused else plan.recipe.value) * wide_peak
     power = power_factor(gpu, wide_peak, calibration)
     has_link = gpu.scale_up_bytes_per_second > 0
     scale_up = gpu.scale_up_bytes_per_second if has_link else gpu.pcie_bytes_per_second
@@ -117,9 +124,7 @@ def machine(
         domain_size=float(max(domain, 1)),
         quantization_bytes=quantization,
         element_bytes=_ELEMENT_BYTES.get(precision, 2.0),
-        elementwise_factor=(
-            calibration.elementwise_factor if plan.recipe is Recipe.MEGATRON else calibration.elementwise_factor_fsdp
-        ),
+        elementwise_factor=(calibration.elementwise_factor if is_fused else calibration.elementwise_factor_fsdp),
         dense_peak_flops_per_second=peak,
         host_bytes_per_second=gpu.pcie_bytes_per_second,
     )

@@ -211,6 +211,8 @@ class TrainingPlan:
     gradient_bytes_per_parameter: int | None = None  # None: the recipe's own (Megatron 4, others 2)
     uses_fused_loss: bool | None = None  # None: the recipe's own
     attention: AttentionKernel = AttentionKernel.FLASH
+    # element-wise kernels fused and attention by the vendor's library (TransformerEngine, XLA); None: as Megatron does
+    uses_fused_kernels: bool | None = None
     lora: LoraSpec | None = None
     double_quantization: bool = True
     offload: str = "none"  # none | optimizer | parameters

@@ -123,7 +123,7 @@ MEMORY = Section(
             _("Stage i of 1F1B, and of the interleaved schedule."), "arXiv:2104.04473",
         ),
         _row(
-            _("Logits and loss"), "T V/t × 2 | 10 / 8 | 10",
+            _("Logits and loss"), "T V/t × 2 | 9 … 16",
             _("Fused vocabulary-parallel loss, chunked loss, or 16-bit logits with a 32-bit copy and its gradient."),
             _("read in the frameworks' source"),
         ),

@@ -33,25 +33,15 @@ LOGITS_BYTES_QUANTIZED = 16.0
 # (torch/distributed/tensor/parallel/loss.py, _nll_loss_and_log_softmax_backward)
 LOGITS_BYTES_LOSS_PARALLEL = 16.0
 PREFETCHED_UNITS = 2.0  # FSDP and ZeRO-3 gather the next unit while computing the current one
-# DeepSpeed ZeRO: the step casts the local shard of the gradients to fp32; reduce and gather buckets hold 5e8 elements
-# each by default (DeepSpeed documentation, zero_optimization), in 16 bit
+# DeepSpeed ZeRO: reduce and gather buckets hold 5e8 elements each by default, in 16 bit (documentation,
+# zero_optimization)
 ZERO_BUCKET_ELEMENTS = 5e8
 ZERO_BUCKET_BYTES = 2 * 2 * ZERO_BUCKET_ELEMENTS
 ZERO_SUB_GROUP_ELEMENTS = 1e9  # ZeRO-3 steps through its shard in sub-groups (DeepSpeed's sub_group_size)
 PYTORCH_RECIPES = (Recipe.FSDP, Recipe.PURE_BF16)
 
 
-def steps_by_lists(plan: TrainingPlan) -> bool:
-    """Whether the optimizer is torch.optim's default, which steps all parameters as lists (documentation, foreach).
-
-    Its intermediates are as large as the parameters. Frameworks that shard use its fused form, and the 8-bit one goes
-    tensor by tensor: neither has them.
-    """
-    is_listed = plan.recipe is Recipe.PURE_BF16 and plan.optimizer is Optimizer.ADAMW
-    return is_listed and not plan.optimizer_in_backward and plan.offload == "none"
-
-
-def trained_bytes(
+def step_bytes(
     work: Workload,
     states: StateBytes,
     plan: TrainingPlan,
@@ -60,10 +50,23 @@ def trained_bytes(
     stage: Stage,
     dense: FloatArray,
     experts: FloatArray,
-) -> FloatArray:
-    """Trained parameters that a rank steps."""
+) -> FloatArray | None:
+    """What the optimizer's step holds for a moment, when activations are gone; None where nothing of weight.
+
+    torch.optim steps all parameters as lists by default, with intermediates as large as they are (documentation,
+    foreach); frameworks that shard use its fused form, and the 8-bit one goes tensor by tensor. DeepSpeed casts the
+    local shard of the gradients to fp32, stage 3 one sub-group at a time.
+    """
+    if plan.offload != "none" or plan.optimizer_in_backward:
+        return None
     is_sharded = cand.zero_stage >= 1
     shard = np.where(is_sharded, rank.shard, 1.0)
+    if plan.recipe is Recipe.DEEPSPEED and not work.is_frozen:
+        shards = dense / rank.shard + experts / rank.expert_shard
+        stepped = np.where(cand.zero_stage >= 3, np.minimum(shards, ZERO_SUB_GROUP_ELEMENTS), shards)
+        return np.where(is_sharded, BYTES_FP32 * stepped, 0.0)
+    if plan.recipe is not Recipe.PURE_BF16 or plan.optimizer is not Optimizer.ADAMW:
+        return None
     if work.is_frozen:
         share = (stage.dense_layers + stage.moe_layers) / work.layer_count
         return adapter_type(plan) * work.adapter_parameters * share / cand.tensor_parallel / shard
@@ -145,8 +148,7 @@ def buffer_bytes(
     if plan.recipe is Recipe.DEEPSPEED and not work.is_frozen and plan.offload == "none":
         shards = dense / rank.shard + experts / rank.expert_shard
         buckets = ZERO_BUCKET_BYTES * np.minimum(1.0, (dense + experts) / ZERO_BUCKET_ELEMENTS)
-        stepped = np.where(cand.zero_stage >= 3, np.minimum(shards, ZERO_SUB_GROUP_ELEMENTS), shards)
-        buffer = buffer + np.where(cand.zero_stage >= 1, BYTES_FP32 * stepped + buckets, 0.0)
+        buffer = buffer + np.where(cand.zero_stage >= 1, buckets, 0.0)
         if plan.precision is Precision.BF16 and states.gradient >= BYTES_FP32:
             kept = np.where(cand.zero_stage >= 2, shards, dense + experts)
             buffer = buffer + BYTES_16BIT * kept  # its BF16 optimizer accumulates in fp32 beside the 16-bit gradients

@@ -24,8 +24,7 @@ from advisor.engine.buffers import (
     adapter_type,
     buffer_bytes,
     logits_bytes,
-    steps_by_lists,
-    trained_bytes,
+    step_bytes,
     transient_bytes,
 )
 from advisor.engine.calibration import Calibration
@@ -171,10 +170,9 @@ def _stage_bytes(
     logits = np.where(is_loss, logits, 0.0)
     buffer = buffer_bytes(work, states, plan, cand, rank, stage, dense, experts)
     buffer = buffer + np.where(is_loss, 0.0, transient)
-    if steps_by_lists(plan):
-        # the third moment, the optimizer's step, has none of these but a copy of the trained parameters
-        copied = trained_bytes(work, states, plan, cand, rank, stage, dense, experts)
-        buffer = buffer + np.maximum(copied - activation - logits - np.where(is_loss, 0.0, transient), 0.0)
+    stepping = step_bytes(work, states, plan, cand, rank, stage, dense, experts)
+    if stepping is not None:  # the third moment has none of these
+        buffer = buffer + np.maximum(stepping - activation - logits - np.where(is_loss, 0.0, transient), 0.0)
     return _StageBytes(weight, gradient, optimizer, activation, logits, buffer, dense + experts, experts)
 
 

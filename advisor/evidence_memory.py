@@ -141,7 +141,8 @@ def _lora(row: Mapping[str, str], method: Method, notes: list[str]) -> LoraSpec 
     if method not in (Method.LORA, Method.QLORA):
         return None
     if row["method"] == "other":
-        return LoraSpec(rank=1, targets=("q", "v"))
+        # prompts beside the keys and values, as LLaMA-Adapter has them, keep no copy of a layer's inputs
+        return LoraSpec(rank=1, targets=("o",), has_dropout=False)
     targets, trains_embeddings, note = lora_targets_of(row["lora_targets"])
     notes.append(note)
     rank = whole(row["lora_rank"])

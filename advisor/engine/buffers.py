@@ -129,7 +129,7 @@ def buffer_bytes(
     copies = states.gather * (dense + experts) if not work.is_frozen else 0.0 * dense
     buffer = np.where(cand.zero_stage >= 3, gathered, copies)
     has_scratch = plan.recipe is Recipe.MEGATRON and states.gradient >= BYTES_FP32
-    if has_scratch and not work.is_frozen and not work.is_eager:  # TransformerEngine came with fused attention
+    if has_scratch and not work.is_frozen:
         shapes = work.attention_matrix_count + np.where(stage.dense_layers > 0, work.dense_ffn_count, 0.0)
         scratch = (shapes + root * t * stage.has_head) / t
         scratch = scratch + np.where(

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Iterator
 from urllib.parse import urlencode
 
-from config.bench.load import Shot, requests_per_second, serving, status_of
+from config.bench.load import LoadError, Shot, requests_per_second, serving, status_of
 from config.bench.measure import Figure
 from config.bench.site import EMPTY_PATH
 
@@ -56,8 +56,9 @@ def figures() -> Iterator[Figure]:
     rates: dict[str, list[float]] = {name: [] for name in SHOTS}
     with serving() as server:
         for shot, _label, _share in SHOTS.values():
-            for _worker in range(8):  # so that each worker has it in its own cache
-                status_of(server.port, shot)
+            if status_of(server.port, shot) != 200:
+                raise LoadError(f"{shot.path} is not answered.")
+            requests_per_second(server.port, shot, ROUND_SECONDS, 1)  # each worker fills its cache
         for turn in range(ROUNDS):  # interleaved: what else the machine does hits all alike
             for name, (shot, _label, _share) in SHOTS.items():
                 first = FIRST_TOKENS + turn * 1_000_000

@@ -79,7 +79,7 @@ def wait_until_alive(port: int, process: subprocess.Popen[bytes]) -> None:
 def status_of(port: int, shot: Shot) -> int:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
-        return send(connection, shot, 0)
+        return send(connection, shot, 1)
     finally:
         connection.close()
 
@@ -112,7 +112,7 @@ end
 
 
 def with_wrk(port: int, shot: Shot, seconds: float, first_number: int) -> float:
-    command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{max(1, round(seconds))}s"]
+    command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{max(1, round(seconds))}s", "--timeout", "30s"]
     with tempfile.NamedTemporaryFile("w", suffix=".lua", encoding="utf-8") as script:
         if shot.body is not None:
             script.write(LUA.format(first=first_number, body=json.dumps(shot.body), path=json.dumps(shot.path)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import resource
-import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -46,14 +45,14 @@ def processor_seconds_of(function: Callable[[], object]) -> float:
     return time.process_time() - begin
 
 
-def best_seconds(function: Callable[[], object], repeats: int) -> float:
-    """The least of several runs: what else the machine does can only add."""
+def best_core_seconds(function: Callable[[], object], repeats: int) -> float:
+    """Time of one core, the least of several runs: what else the machine does can only add."""
     gc.collect()
+    return min(processor_seconds_of(function) for _turn in range(repeats))
+
+
+def best_seconds(function: Callable[[], object], repeats: int) -> float:
     return min(seconds_of(function) for _turn in range(repeats))
-
-
-def median_seconds(function: Callable[[], object], repeats: int) -> float:
-    return statistics.median(seconds_of(function) for _turn in range(repeats))
 
 
 def percentile(values: Sequence[float], fraction: float) -> float:

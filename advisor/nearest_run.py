@@ -60,7 +60,7 @@ def nearest_run(estimate: Estimate) -> dict[str, Any] | None:
 
     def distance(run: _Run) -> float:
         return (
-            abs(run.log_parameters - parameters)
+            2 * abs(run.log_parameters - parameters)  # rates scale with size; a like-sized run says most
             + 0.5 * abs(run.log_gpus - gpus)
             + 0.5 * abs(run.log_length - length)
             + (OTHER_PRECISION_DISTANCE if run.scenario.plan.precision is not plan.precision else 0.0)

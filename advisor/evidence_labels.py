@@ -191,6 +191,7 @@ MEMORY_NOTE_CAUSES = (
     ("samples are much shorter", "shorter_samples"),
     ("short samples", "shorter_samples"),
     ("kv cache kept", "kv_cache"),
+    ("hybrid mamba", "state_space_layers"),
 )
 
 

@@ -37,7 +37,7 @@ from advisor.evidence_labels import (
     recipe_of,
     recomputation_of,
 )
-from advisor.evidence_memory_frameworks import held_model, held_plan, real_sequence_length, unmodelled_reason
+from advisor.evidence_memory_frameworks import held_model, held_plan, real_sequence_length
 from advisor.evidence_models import model_of
 
 WEIGHT_BYTES = {"fp32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "int8": 1.0, "nf4": 2.0, "int4": 2.0}
@@ -315,8 +315,6 @@ def _scenario(row: Mapping[str, str], notes: list[str]) -> tuple[Scenario, int |
     model = model_of(row, notes)
     if model is None:
         return "unknown_model"
-    if unmodelled_reason(row):
-        return unmodelled_reason(row)
     model = held_model(row, model, notes)
     gpu, card_bytes = _card(row, notes)
     recipe = _recipe(row, notes)

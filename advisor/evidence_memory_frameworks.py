@@ -17,17 +17,9 @@ SHORT_SAMPLE_WORDS = ("short samples", "short) samples", "samples are much short
 
 COMPILED_LOSS_YEAR = 2025  # torchtitan pull request 1033
 
-UNMODELLED_LAYERS = ("mamba", "state-space", "state space")
-
 
 def _is(row: Mapping[str, str], framework: str) -> bool:
     return framework in row["framework"].lower()
-
-
-def unmodelled_reason(row: Mapping[str, str]) -> str:
-    """Why a row's model is of a kind that the engine has no formulas for; empty where it has."""
-    notes = row["notes"].lower()
-    return "state_space_layers" if any(word in notes for word in UNMODELLED_LAYERS) else ""
 
 
 def held_model(row: Mapping[str, str], model: ModelSpec, notes: list[str]) -> ModelSpec:

@@ -28,7 +28,8 @@ QUANTIZED_INPUT_BYTES = 2.5
 # a layer with adapters keeps this much beyond the operands counted here (LitGPT LoRA rows: 2 for stablelm-3b, 4 for
 # phi-1.5, 5 for Llama-2; an index_copy of the padded adapter output is part of it)
 ADAPTED_LAYER_BYTES = 4.0
-FP8_PRECISIONS = (Precision.FP8, Precision.MXFP8)
+# 4-bit training keeps its inputs in at most as much
+FP8_PRECISIONS = (Precision.FP8, Precision.MXFP8, Precision.FP4)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

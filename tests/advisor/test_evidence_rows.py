@@ -29,8 +29,7 @@ def test_every_public_row_is_read(runs, memories):
     assert (len(runs), len(memories)) == (1022, 431)
     reasons = {row.skipped for row in runs.values()}
     assert reasons == {None, "no_throughput"}
-    # six rows of one hybrid of state-space and attention layers, for which there are no formulas
-    assert Counter(row.skipped for row in memories.values()) == {None: 425, "state_space_layers": 6}
+    assert {row.skipped for row in memories.values()} == {None}
     assert sum(row.full_layout for row in runs.values()) == 595
 
 

@@ -18,6 +18,7 @@ from rest_framework.response import Response  # noqa: E402
 from rest_framework.views import APIView  # noqa: E402
 
 from config import urls as site_urls  # noqa: E402
+from config.bench.answering import EMPTY_PATH  # noqa: E402
 
 
 class Empty(APIView):
@@ -25,7 +26,6 @@ class Empty(APIView):
         return Response({})
 
 
-EMPTY_PATH = "/api/v1/bench-empty"
 urlpatterns = [path(EMPTY_PATH.lstrip("/"), Empty.as_view()), *site_urls.urlpatterns]
 handler400, handler403 = site_urls.handler400, site_urls.handler403
 handler404, handler500 = site_urls.handler404, site_urls.handler500

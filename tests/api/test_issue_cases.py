@@ -1,4 +1,4 @@
-"""The chain on real input, asked as an outside program asks it: published runs, what fits, and one number everywhere."""
+"""The chain on real input, asked as an outside program asks: published runs, what fits, one number everywhere."""
 
 from __future__ import annotations
 
@@ -179,8 +179,8 @@ class TestPublishedRuns:
         assert answer["time"]["tokens_per_second_per_gpu"] == pytest.approx(158, rel=0.15)
 
     def test_bloom_176b_on_384_a100_as_it_was_run(self):
-        # arXiv:2211.05100, section 3.4.3: TP 4, PP 12, DP 8, micro-batch 2, ZeRO 1, full recomputation, Megatron-DeepSpeed;
-        # four Omni-Path links of 100 Gbit/s a server of eight; 105 s a step: 109 tokens/s per GPU
+        # arXiv:2211.05100, section 3.4.3: TP 4, PP 12, DP 8, micro-batch 2, ZeRO 1, full recomputation, on
+        # Megatron-DeepSpeed; four 100 Gbit/s links a server of eight; 105 s a step: 109 tokens/s per GPU
         answer = estimate(
             model={"preset": "bloom-176b"},
             training={
@@ -204,8 +204,8 @@ class TestPublishedRuns:
         assert answer["time"]["tokens_per_second_per_gpu"] == pytest.approx(109, rel=0.15)
 
     def test_gpt3_175b_on_1024_a100_with_the_software_of_2021(self):
-        # arXiv:2104.04473, section 5.1: batch 1 536, full recomputation, 140 TFLOP/s executed: 100 tokens/s per GPU. The
-        # layout is unpublished; sequence parallelism (arXiv:2205.05198) and FlashAttention came later
+        # arXiv:2104.04473, section 5.1: batch 1 536, full recomputation, 140 TFLOP/s executed: 100 tokens/s per GPU.
+        # The layout is unpublished; sequence parallelism (arXiv:2205.05198) and FlashAttention came later
         answer = estimate(
             model={"preset": "gpt3-175b"},
             training={"tokens": "300B", "sequence_length": 2048, "global_batch_size": 1536, "attention": "eager"},

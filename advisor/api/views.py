@@ -27,11 +27,11 @@ from advisor.api.examples import (
 from advisor.api.schemas import query_parameters, reference
 from advisor.engine import ENGINE_VERSION
 from advisor.inputs import (
-    CheckedRecommendation,
     InputError,
     body_from_query,
     parse_estimate_request,
     parse_recommendation_request,
+    query_from_body,
 )
 from advisor.services import scenario_estimate, scenario_search
 from catalog.services import current_revision
@@ -93,8 +93,10 @@ class RecommendationView(APIView):
     )
     def get(self, request: Request) -> HttpResponse:
         """Unchanged for whoever holds the ETag: it covers the inputs, engine, catalogue, day and language."""
-        pairs = sorted((name, value) for name in request.GET for value in request.GET.getlist(name))
-        key = _key("recommendation-link", json.dumps(pairs))
+        try:
+            key = _key("recommendation-link", _question(request.GET.urlencode()))
+        except InputError as error:
+            raise Unprocessable(error.as_dicts()) from error
         etag = f'"{key}"'
         # an answer that was packed on its way out carries its ETag as a weak one
         held = [tag.removeprefix("W/") for tag in parse_etags(request.headers.get("If-None-Match", ""))]
@@ -111,8 +113,13 @@ class RecommendationView(APIView):
         return response
 
 
-def checked_link(query: QueryDict) -> CheckedRecommendation:
-    return parse_recommendation_request(body_from_query(query))
+@lru_cache(maxsize=512)
+def _question(query_string: str) -> str:
+    """What a link asks, in the one way of writing it: 70B and 7e10 are one question. Raises InputError."""
+    body = body_from_query(QueryDict(query_string))
+    # what was rounded is told in the answer, and the canonical link does not show it
+    notes = [dict(note.params) for note in parse_recommendation_request(body).problems]
+    return json.dumps((query_from_body(body), notes))
 
 
 def _key(route: str, inputs: str) -> str:

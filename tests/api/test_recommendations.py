@@ -72,6 +72,20 @@ class TestLink:
         assert get(RECOMMENDATION_QUERY_EXAMPLE.replace("7e10", "8e10"))["ETag"] != etag
         assert get(RECOMMENDATION_QUERY_EXAMPLE, **{"accept-language": "zh-Hans"})["ETag"] != etag
 
+    def test_the_etag_is_the_questions_not_the_writings(self):
+        short = "gpu=nvidia-h100-sxm5-80gb&limit=1&parameters={}&tokens=100B"
+        etag = get(short.format("70B"))["ETag"]
+        assert get(short.format("7e10"))["ETag"] == etag
+        assert get(f"{short.format('700亿')}&method=pretrain&max_gpu_count=4096&v=1&utm_source=x")["ETag"] == etag
+        assert get("tokens=1e11&limit=1&parameters=70000000000&gpu=nvidia-h100-sxm5-80gb")["ETag"] == etag
+
+    def test_a_rounded_count_is_another_answer(self):
+        short = "gpu=nvidia-h100-sxm5-80gb&limit=1&parameters={}&tokens=100B"
+        whole, rounded = get(short.format("7123456789")), get(short.format("7.1234567890123B"))
+        assert "rounded_to_whole" not in {problem["code"] for problem in whole.json()["problems"]}
+        assert "rounded_to_whole" in {problem["code"] for problem in rounded.json()["problems"]}
+        assert whole["ETag"] != rounded["ETag"]
+
     def test_a_refused_link_is_not_cached_and_has_no_etag(self):
         response = get("parameters=8x7B")
         assert response.status_code == 422

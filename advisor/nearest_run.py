@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from advisor.engine.parameters import parameter_count
 from advisor.engine.specs import Estimate, Scenario
 from advisor.evidence import RunRow, read_runs
@@ -51,6 +53,15 @@ def _runs() -> Mapping[tuple[str, bool], tuple[_Run, ...]]:
     return {key: tuple(runs) for key, runs in found.items()}
 
 
+@lru_cache(maxsize=1)
+def _logs() -> Mapping[tuple[str, bool], np.ndarray[tuple[int, int], np.dtype[np.float64]]]:
+    """Logarithms of parameters, GPUs and sequence length of the same rows, shape (3, rows)."""
+    return {
+        key: np.array([[run.log_parameters, run.log_gpus, run.log_length] for run in runs]).T
+        for key, runs in _runs().items()
+    }
+
+
 def nearest_run(estimate: Estimate) -> dict[str, Any] | None:
     """Same GPU and same kind (dense or mixture of experts), then nearest in model, cluster and sequence length."""
     scenario = estimate.scenario
@@ -58,18 +69,20 @@ def nearest_run(estimate: Estimate) -> dict[str, Any] | None:
     parameters, gpus = math.log2(estimate.parameter_count), math.log2(scenario.cluster.gpu_count)
     length = math.log2(plan.sequence_length)
 
-    def distance(run: _Run) -> float:
-        return (
-            2 * abs(run.log_parameters - parameters)  # rates scale with size; a like-sized run says most
-            + 0.5 * abs(run.log_gpus - gpus)
-            + 0.5 * abs(run.log_length - length)
-            + (OTHER_PRECISION_DISTANCE if run.scenario.plan.precision is not plan.precision else 0.0)
-            + (OTHER_RECIPE_DISTANCE if run.scenario.plan.recipe is not plan.recipe else 0.0)
-        )
-
     runs = _runs().get((scenario.cluster.gpu.sku, scenario.model.is_moe), ())
-    best = min(((distance(run), index) for index, run in enumerate(runs)), default=None)
-    if best is None or best[0] > MAX_DISTANCE:
+    if not runs:
+        return None
+    logs = _logs()[scenario.cluster.gpu.sku, scenario.model.is_moe]
+    other_precision = np.array([run.scenario.plan.precision is not plan.precision for run in runs])
+    other_recipe = np.array([run.scenario.plan.recipe is not plan.recipe for run in runs])
+    distances = (
+        np.abs(logs - np.array([[parameters], [gpus], [length]])).T @ np.array([2.0, 0.5, 0.5])
+        + OTHER_PRECISION_DISTANCE * other_precision
+        + OTHER_RECIPE_DISTANCE * other_recipe
+    )  # rates scale with model size: a like-sized run says most, so size counts double
+    index = int(np.argmin(distances))
+    best = (float(distances[index]), index)
+    if best[0] > MAX_DISTANCE:
         return None
     nearest = runs[best[1]]
     row, run = nearest.row, nearest.scenario

@@ -61,7 +61,7 @@ SLOWER_THAN_FASTEST = 1.25
 def recommendation(
     parts: Parts, books: Mapping[Market, Book], checked: CheckedRecommendation, *, on: date
 ) -> RecommendationAnswer:
-    job = job_from(checked, workload=checked.workload, proposes_tokens=True)
+    job = job_from(checked, workload=checked.workload, proposes_tokens=True, revision=parts.revision)
     setting = Setting(parts=parts, books=books, checked=checked, job=job, on=on, term_months=checked.term_months)
     hardware = searched_hardware(setting)
     target = search_target(checked, job)

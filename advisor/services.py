@@ -68,7 +68,7 @@ def scenario_estimate(*, checked: CheckedEstimate) -> EstimateAnswer:
 
 
 def _estimate(parts: Parts, checked: CheckedEstimate) -> EstimateAnswer:
-    job = job_from(checked)
+    job = job_from(checked, revision=parts.revision)
     gpu, problems = requested_gpu(parts, checked.gpu, "/cluster/gpu")
     assumed: list[Assumption] = list(job.assumptions)
     if checked.gpu is None:

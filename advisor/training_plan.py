@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from advisor.engine.compatibility_software import WORKLOAD_RULES
@@ -23,6 +24,7 @@ from advisor.evidence_runs import default_batch_tokens
 from advisor.input_types import CheckedTraining, InputError, InputFault, ModelChoice
 from advisor.problem_words import problem_message
 from catalog.models import ModelArchitecture
+from catalog.services import current_revision
 
 COMPUTE_OPTIMAL_TOKENS_PER_PARAMETER = 20.0
 RECIPE_BY_METHOD: Mapping[Method, Recipe] = {
@@ -53,7 +55,9 @@ class Job:
     assumptions: tuple[Assumption, ...]
 
 
-def job_from(checked: CheckedTraining, *, workload: str = "general", proposes_tokens: bool = False) -> Job:
+def job_from(
+    checked: CheckedTraining, *, workload: str = "general", proposes_tokens: bool = False, revision: str | None = None
+) -> Job:
     """Resolve the model and complete the plan.
 
     Raises
@@ -61,7 +65,7 @@ def job_from(checked: CheckedTraining, *, workload: str = "general", proposes_to
     InputError
         For an unknown preset, or a configuration that describes no model we can size.
     """
-    model = resolve_model(checked.model)
+    model = resolve_model(checked.model, revision)
     total, active = float(parameter_count(model)), float(active_parameter_count(model))
     assumed: list[Assumption] = list(checked.assumptions)
     tokens = checked.tokens
@@ -158,10 +162,10 @@ def _smooth(sequences: int) -> int:
     return min(choices, key=lambda choice: abs(choice - sequences))
 
 
-def resolve_model(choice: ModelChoice) -> ModelSpec:
+def resolve_model(choice: ModelChoice, revision: str | None = None) -> ModelSpec:
     """The one way that is given, as an architecture."""
     if choice.preset is not None:
-        return preset_model(choice.preset)
+        return preset_model(choice.preset, revision)
     try:
         if choice.config is not None:
             return model_from_config(choice.config)
@@ -185,9 +189,14 @@ def _refused(pointer: str, code: str, params: Mapping[str, Any]) -> InputError:
     return InputError((fault,))
 
 
-def preset_model(code: str) -> ModelSpec:
-    """A published architecture of the catalogue."""
-    row = ModelArchitecture.objects.active().filter(sku=code).first()
+@lru_cache(maxsize=2)
+def _architectures(revision: str) -> Mapping[str, ModelArchitecture]:
+    return {row.sku: row for row in ModelArchitecture.objects.active()}
+
+
+def preset_model(code: str, revision: str | None = None) -> ModelSpec:
+    """A published architecture of the catalogue, read once per revision."""
+    row = _architectures(revision or current_revision()).get(code)
     if row is None:
         raise _refused("/model/preset", "unknown_preset", {"preset": code})
     if row.vocab_size is None and row.kind == "decoder":

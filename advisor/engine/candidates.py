@@ -47,6 +47,12 @@ class Candidates:
     def global_batch_size(self) -> FloatArray:
         return self.data_parallel * self.micro_batch_size * self.micro_batch_count
 
+    @property
+    def expert_replicas(self) -> FloatArray:
+        """Ranks that hold the same routed experts: those of one stage over what splits the experts, at least 1."""
+        ranks = self.tensor_parallel * self.context_parallel * self.data_parallel
+        return np.maximum(ranks / (self.expert_parallel * self.expert_tensor_parallel), 1.0)
+
     def take(self, index: NDArray[np.int64] | slice) -> Candidates:
         return Candidates(**{f.name: getattr(self, f.name)[index] for f in fields(self)})
 
@@ -65,7 +71,11 @@ class Candidates:
             micro_batch_size=int(self.micro_batch_size[index]),
             zero_stage=int(self.zero_stage[index]),
             recomputation=RECOMPUTATION_BY_CODE[int(self.recomputation[index])],
-            recomputed_layer_fraction=float(self.recomputed_fraction[index]) or 1.0,
+            recomputed_layer_fraction=(
+                float(self.recomputed_fraction[index])
+                if self.recomputation[index] == RECOMPUTATION_CODES[Recomputation.FULL]
+                else 1.0
+            ),
             uses_sequence_parallel=bool(self.uses_sequence_parallel[index]),
             shard_group_size=shard if shard != replicas else None,
         )

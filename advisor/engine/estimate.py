@@ -205,7 +205,9 @@ def assemble(
     recomputation = Recomputation(layout.recomputation)
     counts = FlopsEstimate(
         model_flops_per_token=work.model_flops_per_token,
-        hardware_flops_per_token=flops.hardware_flops_per_token(model, plan, recomputation),
+        hardware_flops_per_token=flops.hardware_flops_per_token(
+            model, plan, recomputation, layout.recomputed_layer_fraction
+        ),
         total_model_flops=None if plan.tokens is None else work.model_flops_per_token * plan.tokens,
         six_n_d_flops=None if plan.tokens is None else flops.six_n_d_flops(model, plan.tokens),
     )
@@ -252,7 +254,7 @@ def memory_estimate(evaluated: Evaluated, index: int, budget_bytes: float) -> Me
 def error_band_fraction(cluster: ClusterSpec, model: ModelSpec, calibration: Calibration) -> float:
     """80 % band of the validation residuals of the nearest kind of run: GPU family and dense or MoE, else all."""
     kind = "moe" if model.is_moe else "dense"
-    return by_family(calibration.error_band_fraction, f"{cluster.gpu.architecture}/{kind}")
+    return by_family(calibration.error_band_fraction, cluster.gpu.architecture, kind)
 
 
 def checkpoint_stall_seconds(plan: TrainingPlan, work: Workload, gpu_count: float) -> float:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from advisor.engine.buffers import NF4_BYTES, NF4_DOUBLE_QUANTIZED_BYTES, adapter_type
 from advisor.engine.calibration import Calibration
 from advisor.engine.evaluate import BLOCK_SIZE
 from advisor.engine.layouts import enumerate_layouts
 from advisor.engine.memory import memory_per_gpu
 from advisor.engine.specs import GpuSpec, LayoutRequest, ModelSpec, TrainingPlan
+from advisor.engine.units import BYTES_16BIT
 from advisor.engine.workload import Workload, state_bytes
 
 LARGEST_SEARCHED_GPU_COUNT = 16_384
@@ -23,7 +25,13 @@ def model_state_bytes(work: Workload, plan: TrainingPlan) -> float:
     """Weights, gradients and optimizer states of the whole model, held once. [B]"""
     states = state_bytes(plan)
     if work.is_frozen:
-        return 2 * work.parameter_count + 16 * work.adapter_parameters
+        # a frozen base, in 4 bit under QLoRA but for embedding and head; adapters with gradient and two moments
+        whole = work.embedding_parameters + (0.0 if work.tied_embeddings else work.head_parameters)
+        if not work.is_quantized:
+            whole = work.parameter_count
+        four_bit = NF4_DOUBLE_QUANTIZED_BYTES if plan.double_quantization else NF4_BYTES
+        base = BYTES_16BIT * whole + four_bit * (work.parameter_count - whole)
+        return base + 4 * adapter_type(plan) * work.adapter_parameters
     return work.parameter_count * (states.weight + states.gradient + states.optimizer)
 
 
@@ -39,6 +47,11 @@ def server_multiples(gpus_per_server: int, limit: int) -> list[int]:
     return sizes
 
 
+def whole_servers(gpu_count: int, gpus_per_server: int) -> int:
+    """GPUs of the servers that hold `gpu_count`."""
+    return -(-gpu_count // gpus_per_server) * gpus_per_server
+
+
 def smallest_gpu_count_that_fits(
     model: ModelSpec,
     plan: TrainingPlan,
@@ -51,6 +64,8 @@ def smallest_gpu_count_that_fits(
 ) -> int | None:
     """Smallest cluster of whole servers (or a part of one) on which some layout fits; None within `limit`."""
     budget = available_bytes(gpu, plan)
+    if budget <= 0:
+        return None
     domain = gpu.scale_up_domain_size if gpu.scale_up_bytes_per_second else gpus_per_server
     floor = model_state_bytes(work, plan) / budget if plan.offload == "none" and not work.is_frozen else 0
     for size in server_multiples(gpus_per_server, limit):

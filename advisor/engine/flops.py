@@ -15,7 +15,7 @@ References
 from __future__ import annotations
 
 from advisor.engine import parameters
-from advisor.engine.specs import Method, ModelKind, ModelSpec, Recomputation, TrainingPlan
+from advisor.engine.specs import LoraSpec, Method, ModelKind, ModelSpec, Recomputation, TrainingPlan
 
 FROZEN_METHODS = (Method.LORA, Method.QLORA)
 
@@ -86,9 +86,20 @@ def forward_flops_per_token(model: ModelSpec, sequence_length: int) -> float:
 
 
 def adapter_parameter_count(model: ModelSpec, plan: TrainingPlan) -> int:
-    """Trainable parameters of a LoRA run (arXiv:2106.09685): rank x (inputs + outputs) of each target matrix."""
+    """Trainable parameters of a LoRA run (arXiv:2106.09685): rank x (inputs + outputs) of each target matrix. [1]"""
     if plan.lora is None:
         return 0
+    count = _low_rank_parameter_count(model, plan.lora, model.expert_count)
+    if plan.lora.trains_embeddings_and_head:
+        count += parameters.embedding_parameter_count(model) + parameters.head_parameter_count(model)
+    return count
+
+
+def _low_rank_parameter_count(model: ModelSpec, lora: LoraSpec, expert_count: int) -> int:
+    """Weights of the low-rank pairs of all layers, of which a mixture's layers count those of `expert_count` experts.
+
+    [1]
+    """
     h, q, k = model.hidden_size, model.head_count * model.head_size, model.kv_head_count * model.head_size
     v_out = model.head_count * (model.v_head_size or model.head_size)
     dense_width = model.ffn_size
@@ -98,43 +109,50 @@ def adapter_parameter_count(model: ModelSpec, plan: TrainingPlan) -> int:
         sums["q"] = (h + model.q_lora_rank) + (model.q_lora_rank + q) if model.q_lora_rank else h + q
         sums["k"] = h + kv_rank + model.qk_rope_head_size
         sums["v"] = kv_rank + model.head_count * model.qk_nope_head_size + v_out
-    per_layer = sum(sums[name] for name in plan.lora.targets if name in sums)
-    ffn_targets = sum(1 for name in plan.lora.targets if name in ("gate", "up", "down"))
+    per_layer = sum(sums[name] for name in lora.targets if name in sums)
+    ffn_targets = sum(1 for name in lora.targets if name in ("gate", "up", "down"))
     if not model.gated_ffn:
         ffn_targets = min(ffn_targets, 2)
     moe_layers = parameters.moe_layer_count(model)
     dense_ffn = ffn_targets * (h + dense_width)
     shared_width = model.shared_expert_ffn_size or model.expert_ffn_size
     moe_ffn = ffn_targets * (
-        model.expert_count * (h + model.expert_ffn_size) + model.shared_expert_count * (h + shared_width)
+        expert_count * (h + model.expert_ffn_size) + model.shared_expert_count * (h + shared_width)
     )
-    count = plan.lora.rank * (
+    return lora.rank * (
         model.layer_count * per_layer + (model.layer_count - moe_layers) * dense_ffn + moe_layers * moe_ffn
     )
-    if plan.lora.trains_embeddings_and_head:
-        count += parameters.embedding_parameter_count(model) + parameters.head_parameter_count(model)
-    return count
 
 
 def model_flops_per_token(model: ModelSpec, plan: TrainingPlan) -> float:
-    """Model FLOPs per token: forward plus backward; frozen weights need no weight gradient. [FLOP]"""
+    """Model FLOPs per token: forward plus backward; frozen weights need no weight gradient. [FLOP]
+
+    Of the adapters a token passes those of its own experts; a head that trains adds its weight gradient.
+    """
     forward = forward_flops_per_token(model, plan.sequence_length)
     if plan.method not in FROZEN_METHODS:
         return 3 * forward
     core = model.layer_count * attention_core_flops_per_token(model, plan.sequence_length)
     matrices = forward - core
-    return 2 * matrices + 3 * core + 6 * adapter_parameter_count(model, plan)
+    if plan.lora is None:
+        return 2 * matrices + 3 * core
+    adapters = _low_rank_parameter_count(model, plan.lora, model.experts_per_token)
+    trained_head = head_matrix_parameter_count(model) if plan.lora.trains_embeddings_and_head else 0
+    return 2 * matrices + 3 * core + 6 * adapters + 2 * trained_head
 
 
-def hardware_flops_per_token(model: ModelSpec, plan: TrainingPlan, recomputation: Recomputation) -> float:
+def hardware_flops_per_token(
+    model: ModelSpec, plan: TrainingPlan, recomputation: Recomputation, recomputed_layer_fraction: float = 1.0
+) -> float:
     """Executed FLOPs per token: model FLOPs plus what recomputation repeats. [FLOP]
 
-    Full repeats the forward of all layers (not of the head), selective the attention core (arXiv:2205.05198).
+    Full repeats the forward of `recomputed_layer_fraction` of the layers (not of the head), selective the attention
+    core of all (arXiv:2205.05198).
     """
     base = model_flops_per_token(model, plan)
     core = model.layer_count * attention_core_flops_per_token(model, plan.sequence_length)
     if recomputation is Recomputation.FULL:
-        return base + 2 * layer_matrix_parameter_count(model) + core
+        return base + recomputed_layer_fraction * (2 * layer_matrix_parameter_count(model) + core)
     if recomputation is Recomputation.SELECTIVE:
         return base + core
     return base

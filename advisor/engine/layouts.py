@@ -26,7 +26,7 @@ from advisor.engine.specs import (
 MAX_TENSOR_PARALLEL = 64
 MAX_PIPELINE_PARALLEL = 128
 MAX_EXPERT_PARALLEL = 64  # the widest of published pretraining layouts, two rows apart; wider ones can be stated
-MIN_TOKENS_PER_CONTEXT_RANK = 2048
+MIN_TOKENS_PER_CONTEXT_RANK = 4096
 MICRO_BATCH_SIZES = (1, 2, 4, 8, 16, 32, 64)
 MAX_MICRO_BATCH_TOKENS = 131_072  # longer kernels gain nothing from there on
 # the batch may move by this much so that it divides; more would change the training recipe
@@ -90,7 +90,7 @@ def layout_axes(model: ModelSpec, plan: TrainingPlan, request: LayoutRequest, do
         tensor_parallel=_axis(request.tensor_parallel, heads_divide),
         pipeline_parallel=_axis(request.pipeline_parallel, stages),
         context_parallel=_axis(
-            request.context_parallel, _powers_of_two(max(plan.sequence_length / MIN_TOKENS_PER_CONTEXT_RANK / 2, 1))
+            request.context_parallel, _powers_of_two(max(plan.sequence_length / MIN_TOKENS_PER_CONTEXT_RANK, 1))
         ),
         expert_parallel=_axis(request.expert_parallel, experts or [1]),
         virtual_stage_count=_axis(request.virtual_stage_count, virtual),
@@ -146,6 +146,8 @@ def enumerate_layouts(
     )
     n = g / (t * p * c)
     keep = (n >= 1) & (n == np.floor(n)) & (n <= plan.global_batch_size * (1 + BATCH_TOLERANCE_FRACTION))
+    if request.tensor_parallel is None:  # in servers of ten, groups of four would straddle two
+        keep &= (np.mod(domain_size, t) == 0) | (g <= domain_size)
     t, p, c, n = t[keep], p[keep], c[keep], n[keep]
     t, p, c, n, b = _cross(axes.micro_batch_size, t, p, c, n)
     m = micro_batch_count(plan.global_batch_size, n, b)

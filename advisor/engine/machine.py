@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from advisor.engine.calibration import Calibration, by_family
 from advisor.engine.specs import DeploymentProfile, FabricSpec, GpuSpec, Method, Precision, Recipe, TrainingPlan
 
+# stands for no network, so that times stay finite: whatever crosses servers then takes years
+NO_NETWORK_BYTES_PER_SECOND = 1.0
 # precisions computed by the tensor cores in another type when the hardware lacks them are refused, not replaced
 _ELEMENT_BYTES = {Precision.FP32: 4.0, Precision.TF32: 4.0}
 
@@ -16,7 +18,7 @@ class Machine:
     """Rates in FLOP/s and bytes/s, latencies in seconds."""
 
     gemm_flops_per_second: float
-    head_flops_per_second: float  # the output layer stays in 16 bit under FP8 and FP4
+    head_flops_per_second: float  # the output layer stays in 16 bit under FP8 and FP4; 32-bit jobs compute it in theirs
     attention_flops_per_second: float
     attention_backward_flops_per_second: float
     memory_bytes_per_second: float
@@ -51,6 +53,10 @@ def dense_peak(gpu: GpuSpec, precision: Precision) -> float | None:
     return peaks.get(precision)
 
 
+def _sixteen_bit_peak(gpu: GpuSpec) -> float | None:
+    return dense_peak(gpu, Precision.BF16) or dense_peak(gpu, Precision.FP16)
+
+
 # watts per dense 16-bit FLOP/s of each family's usual training part (A100 SXM 400 W / 312 T, H100 SXM 700 W / 989.4 T,
 # B200 1000 W / 2250 T: catalogue). A part of the family with less power clocks lower under load.
 REFERENCE_WATTS_PER_FLOPS = {"Ampere": 400 / 312e12, "Hopper": 700 / 989.4e12, "Blackwell": 1000 / 2250e12}
@@ -82,7 +88,7 @@ def machine(
     if peak is None:
         raise ValueError(f"{gpu.sku} has no {precision.value} peak.")
     family = gpu.architecture
-    wide_peak = dense_peak(gpu, Precision.BF16) or dense_peak(gpu, Precision.FP16) or peak
+    wide_peak = peak if precision in _ELEMENT_BYTES else _sixteen_bit_peak(gpu) or peak
     # rack-scale parts draw more power under liquid cooling and hold higher clocks than the same chip on a board
     variant = RACK_SCALE if gpu.scale_up_domain_size > LARGEST_BOARD else ""
     wide_efficiency = by_family(calibration.gemm_efficiency, family, variant)
@@ -96,7 +102,7 @@ def machine(
         quantization = calibration.fp4_quantization_factor
     is_fused = plan.recipe is Recipe.MEGATRON if plan.uses_fused_kernels is None else plan.uses_fused_kernels
     attention = by_family(calibration.attention_efficiency, family, "" if is_fused else plan.recipe.value) * wide_peak
-    power = power_factor(gpu, wide_peak, calibration)
+    power = power_factor(gpu, _sixteen_bit_peak(gpu) or peak, calibration)
     has_link = gpu.scale_up_bytes_per_second > 0
     scale_up = gpu.scale_up_bytes_per_second if has_link else gpu.pcie_bytes_per_second
     domain = gpu.scale_up_domain_size if has_link else gpus_per_server
@@ -107,7 +113,7 @@ def machine(
         attention_backward_flops_per_second=attention * power * calibration.attention_backward_factor,
         memory_bytes_per_second=gpu.memory_bytes_per_second * calibration.memory_efficiency,
         scale_up_bytes_per_second=scale_up * calibration.scale_up_efficiency * deployment.scale_up_bandwidth_factor,
-        scale_out_bytes_per_second=fabric.scale_out_bytes_per_second_per_gpu
+        scale_out_bytes_per_second=max(fabric.scale_out_bytes_per_second_per_gpu, NO_NETWORK_BYTES_PER_SECOND)
         / fabric.oversubscription
         * calibration.scale_out_efficiency
         * deployment.scale_out_bandwidth_factor,

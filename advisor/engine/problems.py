@@ -5,6 +5,8 @@ The engine knows codes and figures; the edge turns them into sentences.
 
 from __future__ import annotations
 
+import math
+
 from advisor.engine.machine import compute_precision, dense_peak
 from advisor.engine.specs import ClusterSpec, LayoutRequest, ModelSpec, Problem, TrainingPlan
 
@@ -22,7 +24,10 @@ def find_problems(model: ModelSpec, plan: TrainingPlan, cluster: ClusterSpec, re
             )
         )
     t, p, c = request.tensor_parallel, request.pipeline_parallel, request.context_parallel
-    product = (t or 1) * (p or 1) * (c or 1)
+    v, x = request.virtual_stage_count, request.expert_parallel
+    # experts are split over ranks of one stage
+    expert_split = x * (request.expert_tensor_parallel or 1) if x and x > 1 else 1
+    product = math.lcm((t or 1) * (p or 1) * (c or 1), (p or 1) * expert_split)
     if cluster.gpu_count and cluster.gpu_count % product:
         problems.append(
             Problem(
@@ -39,15 +44,16 @@ def find_problems(model: ModelSpec, plan: TrainingPlan, cluster: ClusterSpec, re
                 params={"tensor_parallel": t, "head_count": model.head_count},
             )
         )
-    if p and p > model.layer_count:
+    # chunks of an interleaved schedule may hold the embedding or the head alone (arXiv:2407.21783, section 3.3.2)
+    stages = p * v if p and v and v > 1 else p
+    if stages and stages > model.layer_count + (2 if stages != p else 0):
         problems.append(
             Problem(
                 field="/layout/pipeline_parallel",
                 code="more_stages_than_layers",
-                params={"pipeline_parallel": p, "layer_count": model.layer_count},
+                params={"pipeline_parallel": stages, "layer_count": model.layer_count},
             )
         )
-    x = request.expert_parallel
     if x and x > 1 and (not model.is_moe or model.expert_count % x):
         problems.append(
             Problem(

@@ -125,9 +125,11 @@ def size_table(question: Question, option: HardwareOption) -> SizeTable | None:
     Every third admissible size is evaluated first, then all sizes around the one that the rule of the module takes.
     """
     sizes = cluster_sizes(option.gpus_per_server, question.target)
-    floor = 0.0
+    floor, budget = 0.0, available_bytes(option.gpu, question.plan)
+    if budget <= 0:
+        return None
     if not question.work.is_frozen and question.plan.offload == "none":
-        floor = model_state_bytes(question.work, question.plan) / available_bytes(option.gpu, question.plan)
+        floor = model_state_bytes(question.work, question.plan) / budget
     sizes = [size for size in sizes if size >= floor]
     if not sizes:
         return None
@@ -140,14 +142,16 @@ def size_table(question: Question, option: HardwareOption) -> SizeTable | None:
         return None
     table = _table(question, option, rates, best)
     chosen = chosen_size(question, table)
-    fine = _around(sizes, coarse, None if chosen is None else int(table.gpu_counts[chosen]))
+    if chosen is None:  # a size that meets the target, if there is one, stands beside the fastest
+        chosen = int(np.argmin(table.training_seconds))
+    fine = _around(sizes, coarse, int(table.gpu_counts[chosen]))
     more = _evaluate_sizes(question, option, rates, fine) if fine else None
     return table if more is None else _table(question, option, rates, _join([best, more]))
 
 
-def _around(sizes: list[int], coarse: list[int], chosen: int | None) -> list[int]:
-    """Admissible sizes between the coarse neighbours of the chosen one; around the largest when none was."""
-    at = coarse.index(chosen) if chosen in coarse else len(coarse) - 1
+def _around(sizes: list[int], coarse: list[int], chosen: int) -> list[int]:
+    """Admissible sizes between the coarse neighbours of the chosen one."""
+    at = coarse.index(chosen)
     low = coarse[at - 1] if at > 0 else 0
     high = coarse[at + 1] if at + 1 < len(coarse) else coarse[-1]
     return [size for size in sizes if low < size < high and size not in coarse]

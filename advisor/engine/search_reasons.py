@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from advisor.engine.calibration import Calibration
 from advisor.engine.candidates import Candidates, FloatArray
 from advisor.engine.evaluate import Evaluated, LayoutPool
-from advisor.engine.fitting import model_state_bytes, smallest_gpu_count_that_fits
+from advisor.engine.fitting import model_state_bytes, smallest_gpu_count_that_fits, whole_servers
 from advisor.engine.machine import Machine, compute_precision, dense_peak
 from advisor.engine.specs import (
     DeploymentProfile,
@@ -80,7 +80,7 @@ def requirement(question: Question, winner: tuple[SizeTable, int] | None) -> Req
         smallest = smallest_gpu_count_that_fits(
             question.model, plan, work, question.layout, option.gpu, option.gpus_per_server, question.calibration
         )
-        whole = -(-(smallest or 1) // option.gpus_per_server) * option.gpus_per_server
+        whole = whole_servers(smallest or 1, option.gpus_per_server)
         if target.gpu_count is not None:
             binding = "cluster"
         elif table.gpu_counts[index] <= whole:
@@ -140,7 +140,8 @@ def rejections(
     return lost
 
 
-def _unfit(question: Question, option: HardwareOption, params: Params) -> Rejection:
+def _smallest_cluster(question: Question, option: HardwareOption) -> int | None:
+    """GPUs of the fewest whole servers that hold the job: searching takes no part of a server."""
     smallest = smallest_gpu_count_that_fits(
         question.model,
         question.plan,
@@ -150,6 +151,11 @@ def _unfit(question: Question, option: HardwareOption, params: Params) -> Reject
         option.gpus_per_server,
         question.calibration,
     )
+    return None if smallest is None else whole_servers(smallest, option.gpus_per_server)
+
+
+def _unfit(question: Question, option: HardwareOption, params: Params) -> Rejection:
+    smallest = _smallest_cluster(question, option)
     limit = question.target.gpu_count or question.target.max_gpu_count
     return Rejection(
         gpu_sku=option.gpu.sku, code="does_not_fit", params=params | {"smallest_gpu_count": smallest, "limit": limit}
@@ -214,15 +220,7 @@ def relaxations(
     if not found:
         needed = []
         for option in options:
-            smallest = smallest_gpu_count_that_fits(
-                question.model,
-                question.plan,
-                question.work,
-                question.layout,
-                option.gpu,
-                option.gpus_per_server,
-                question.calibration,
-            )
+            smallest = _smallest_cluster(question, option)
             if smallest is not None:
                 needed.append((smallest, option.gpu.name))
         if needed:

@@ -8,6 +8,7 @@ References
 ----------
 .. [1] D. Narayanan et al., arXiv:2104.04473 (pipeline schedules, tensor-parallel communication volumes).
 .. [2] V. Korthikanti et al., arXiv:2205.05198 (sequence parallelism: all-gather and reduce-scatter of the same volume).
+.. [3] S. Rajbhandari et al., arXiv:2104.07857, section 6.1 (offloaded weights: bandwidth-centric partitioning).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from advisor.engine import collectives
+from advisor.engine.buffers import NF4_BYTES, NF4_DOUBLE_QUANTIZED_BYTES
 from advisor.engine.calibration import Calibration
 from advisor.engine.candidates import Candidates, FloatArray, stage_layers
 from advisor.engine.machine import Machine
@@ -49,6 +51,9 @@ class _Links:
     context_rate: FloatArray
     data_rate: FloatArray
     data_latency: FloatArray
+    shard_rate: FloatArray  # ranks that share one sharded copy; all replicas unless HSDP
+    shard_latency: FloatArray
+    copies_rate: FloatArray  # HSDP: ranks that hold the same shard
     expert_data_rate: FloatArray
     pipeline_rate: FloatArray
 
@@ -63,22 +68,22 @@ def _links(cand: Candidates, machine: Machine) -> _Links:
         congested = out / (1 + machine.scale_out_congestion_fraction * np.log2(domains))
         return collectives.group_bytes_per_second(group, local, up, congested)
 
-    replicas = n * c
-    crosses = t * replicas > domain
-    expert_split = cand.expert_parallel * cand.expert_tensor_parallel
-    expert_replicas = np.maximum(replicas * t / expert_split, 1.0)
+    def latency(group: FloatArray) -> FloatArray:
+        local = collectives.members_per_domain(group, t, domain)
+        hop = np.where(t * group > domain, machine.scale_out_hop_seconds, machine.scale_up_hop_seconds)
+        return collectives.group_latency_seconds(group, local, hop, machine.ring_hop_seconds)
+
+    replicas, shard = n * c, cand.shard_group_size
     return _Links(
         tensor_rate=rate(t, np.ones_like(t)),
         tensor_latency=machine.scale_up_hop_seconds * np.log2(t),
         context_rate=rate(c, t),
         data_rate=rate(replicas, t),
-        data_latency=collectives.group_latency_seconds(
-            replicas,
-            collectives.members_per_domain(replicas, t, domain),
-            np.where(crosses, machine.scale_out_hop_seconds, machine.scale_up_hop_seconds),
-            machine.ring_hop_seconds,
-        ),
-        expert_data_rate=rate(expert_replicas, expert_split),
+        data_latency=latency(replicas),
+        shard_rate=rate(shard, t),
+        shard_latency=latency(shard),
+        copies_rate=rate(replicas / shard, t * shard),
+        expert_data_rate=rate(cand.expert_replicas, cand.expert_parallel * cand.expert_tensor_parallel),
         pipeline_rate=np.where(t * replicas * p <= domain, up, out),
     )
 
@@ -269,35 +274,43 @@ def _sharded_exposed(
     dense_compute: tuple[FloatArray, FloatArray],
     moe_compute: tuple[FloatArray, FloatArray],
 ) -> tuple[FloatArray, FloatArray]:
-    """Exposed part of gathering weights (forward, backward) and scattering gradients of one layer, per micro-batch."""
-    t = cand.tensor_parallel
-    shard = cand.shard_group_size
-    replicas = cand.data_parallel * cand.context_parallel
-    reduce_bytes = state_bytes(plan).gradient_reduce
-    weight_size = BYTES_16BIT if not work.is_quantized else 0.52
-    groups = replicas / shard
+    """Exposed part of gathering weights (forward, backward) and scattering gradients of one layer, per micro-batch.
 
-    def exposed(parameters: float | FloatArray, compute: tuple[FloatArray, FloatArray]) -> FloatArray:
-        gather = collectives.ring_shift_seconds(weight_size * parameters, shard, links.data_rate, links.data_latency)
-        scatter = collectives.ring_shift_seconds(reduce_bytes * parameters, shard, links.data_rate, links.data_latency)
-        # HSDP: gradients of each shard are all-reduced over the replica groups
-        replicate = 2 * (1 - 1 / groups) * reduce_bytes * parameters / shard / links.data_rate
-        if work.is_frozen:
-            scatter, replicate = np.zeros_like(gather), np.zeros_like(gather)
+    Experts that a group splits are sharded over the ranks that hold the same ones only; the others as everything else.
+    """
+    t, shard = cand.tensor_parallel, cand.shard_group_size
+    reduce_bytes = 0.0 if work.is_frozen else state_bytes(plan).gradient_reduce
+    weight_bytes = float(BYTES_16BIT)
+    if work.is_quantized:
+        weight_bytes = NF4_DOUBLE_QUANTIZED_BYTES if plan.double_quantization else NF4_BYTES
+    copies = cand.data_parallel * cand.context_parallel / shard
+    is_split = cand.expert_parallel > 1
+    ring = collectives.ring_shift_seconds
+
+    def exposed(parameters: FloatArray, experts: FloatArray, compute: tuple[FloatArray, FloatArray]) -> FloatArray:
+        sharded = parameters + np.where(is_split, 0.0, experts)
+        split = np.where(is_split, experts, 0.0)
+
+        def shift(unit_bytes: float) -> FloatArray:
+            apart = ring(unit_bytes * split, cand.expert_replicas, links.expert_data_rate)
+            return ring(unit_bytes * sharded, shard, links.shard_rate, links.shard_latency) + apart
+
+        gather, scatter = shift(weight_bytes), shift(reduce_bytes) if reduce_bytes else np.zeros_like(t)
+        # HSDP: gradients of each shard are all-reduced (two shifts) over the ranks that hold the same shard
+        replicate = 2 * ring(reduce_bytes * sharded / shard, copies, links.copies_rate)
         forward, backward = compute
         waits = np.maximum(gather - calibration.fsdp_overlap_fraction * forward, 0.0)
         total_backward = gather + scatter + replicate
         waits = waits + np.maximum(total_backward - calibration.fsdp_overlap_fraction * backward, 0.0)
-        slowed = calibration.fsdp_interference_fraction * (
+        return waits + calibration.fsdp_interference_fraction * (
             np.minimum(gather, forward) + np.minimum(total_backward, backward)
         )
-        return np.where(shard > 1, waits + slowed, 0.0)
 
-    dense = exposed(work.dense_layer_parameters / t, dense_compute)
+    dense = exposed(work.dense_layer_parameters / t, np.zeros_like(t), dense_compute)
     if not work.expert_count:
         return dense, dense
-    split = cand.expert_parallel * cand.expert_tensor_parallel
-    return dense, exposed(work.moe_layer_parameters / t + work.expert_parameters / split, moe_compute)
+    experts = work.expert_parameters / (cand.expert_parallel * cand.expert_tensor_parallel)
+    return dense, exposed(work.moe_layer_parameters / t, experts, moe_compute)
 
 
 def _data_parallel_exposed(
@@ -317,19 +330,18 @@ def _data_parallel_exposed(
         dense = np.full_like(dense, work.adapter_parameters) / (cand.tensor_parallel * cand.pipeline_parallel)
         experts = np.zeros_like(dense)
     replicas = cand.data_parallel * cand.context_parallel
-    expert_replicas = np.maximum(
-        replicas * cand.tensor_parallel / (cand.expert_parallel * cand.expert_tensor_parallel), 1.0
-    )
     bytes_moved = states.gradient_reduce + np.where(cand.zero_stage >= 1, BYTES_16BIT, states.gradient_reduce)
     seconds = collectives.ring_shift_seconds(bytes_moved * dense, replicas, links.data_rate, 2 * links.data_latency)
-    seconds = seconds + collectives.ring_shift_seconds(bytes_moved * experts, expert_replicas, links.expert_data_rate)
+    seconds = seconds + collectives.ring_shift_seconds(
+        bytes_moved * experts, cand.expert_replicas, links.expert_data_rate
+    )
     # a plain schedule leaves the last micro-batch to hide behind; interleaving finishes its chunks one after another,
     # (v - 1) p / v micro-batches apart in all
     p, v = cand.pipeline_parallel, cand.virtual_stage_count
     window = np.minimum(np.maximum((v - 1) * p / v, 1.0), cand.micro_batch_count)
     hidden = calibration.data_overlap_fraction * window * micro_batch_seconds
     exposed = np.maximum(seconds - hidden, calibration.data_exposed_fraction * seconds)
-    return np.where((cand.zero_stage < 3) & (replicas > 1), exposed, 0.0)
+    return np.where(cand.zero_stage < 3, exposed, 0.0)
 
 
 def _optimizer_seconds(
@@ -338,15 +350,20 @@ def _optimizer_seconds(
     """Reads and writes of states, weights and gradients of the local shard; host transfers when offloaded."""
     states = state_bytes(plan)
     per_parameter = OPTIMIZER_READS_WRITES * states.optimizer + states.weight + states.gradient_reduce
-    held = memory.stage_parameters
+    held, experts = memory.stage_parameters, memory.stage_expert_parameters
     if work.is_frozen:
         held = np.full_like(held, work.adapter_parameters) / (cand.tensor_parallel * cand.pipeline_parallel)
-    local = held / np.where(cand.zero_stage >= 1, cand.shard_group_size, 1.0)
+        experts = np.zeros_like(held)
+    expert_shard = np.where(cand.expert_parallel > 1, cand.expert_replicas, cand.shard_group_size)
+    local = (held - experts) / np.where(cand.zero_stage >= 1, cand.shard_group_size, 1.0)
+    local = local + experts / np.where(cand.zero_stage >= 1, expert_shard, 1.0)
     seconds = per_parameter * local / machine.memory_bytes_per_second
     if plan.offload != "none":
         # gradients down, updated weights up; the host optimizer streams its states at about the link's rate
         moved = (states.gradient_reduce + states.weight) * local
         if plan.offload == "parameters":
-            moved = moved + 2 * BYTES_16BIT * held * cand.micro_batch_count
+            # each pass fetches the weights; sharded ones come through all links at once and are then gathered [3]
+            fetched = np.where(cand.zero_stage >= 3, local, held)
+            moved = moved + 2 * BYTES_16BIT * fetched * cand.micro_batch_count
         seconds = seconds + moved / machine.host_bytes_per_second
     return seconds

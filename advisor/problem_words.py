@@ -59,14 +59,19 @@ SENTENCES: dict[str, str | Promise] = {
     ),
     "fits_no_size": _("The job fits no cluster of %(gpu)s that is searched; take a GPU with more memory."),
     "does_not_fit": _(
-        "The job does not fit: weights, gradients and optimizer states are %(states)s, the %(gpu_count)s GPUs have "
-        "%(memory)s together; each GPU would need %(needed_bytes)s of its %(available_bytes)s. "
-        "Smallest cluster of %(gpu)s that fits: %(smallest_gpu_count)s GPUs."
+        "The job does not fit: weights, gradients and optimizer states are %(states)s, the memory of %(gpu_count)s × "
+        "%(gpu)s is %(memory)s; each GPU would need %(needed_bytes)s of its %(available_bytes)s. "
+        "Smallest cluster that fits: %(smallest_gpu_count)s × %(gpu)s."
+    ),
+    "does_not_fit_this_way": _(
+        "The job does not fit with the stated settings: weights, gradients and optimizer states are %(states)s, the "
+        "memory of %(gpu_count)s × %(gpu)s is %(memory)s; each GPU would need %(needed_bytes)s of its "
+        "%(available_bytes)s. Leave the layout open: with another one %(smallest_gpu_count)s × %(gpu)s are enough."
     ),
     "does_not_fit_anywhere": _(
-        "The job does not fit: weights, gradients and optimizer states are %(states)s, the %(gpu_count)s GPUs have "
-        "%(memory)s together; each GPU would need %(needed_bytes)s of its %(available_bytes)s. "
-        "No searched cluster of %(gpu)s holds it."
+        "The job does not fit: weights, gradients and optimizer states are %(states)s, the memory of %(gpu_count)s × "
+        "%(gpu)s is %(memory)s; each GPU would need %(needed_bytes)s of its %(available_bytes)s. "
+        "No searched cluster of this GPU holds it."
     ),
     "batch_moved": _(
         "The global batch moved from %(asked)s to %(used)s sequences, a multiple of what the layout needs."
@@ -187,8 +192,8 @@ def _printable(text: str) -> str:
 
 def problem_message(code: str, params: Mapping[str, Any]) -> str:
     """The sentence of an engine problem or of one of ours; input faults keep their own wording."""
-    if code == "does_not_fit" and params.get("smallest_gpu_count") is None:
-        code = "does_not_fit_anywhere"
+    if code == "does_not_fit":
+        code = _does_not_fit(params)
     if code == "model_missing" and params:
         code = "model_missing_field"
     if code in SENTENCES:
@@ -196,6 +201,14 @@ def problem_message(code: str, params: Mapping[str, Any]) -> str:
     if code in FAULTS:
         return sentence(FAULTS[code], params)
     raise KeyError(f"Problem code {code!r} has no sentence.")
+
+
+def _does_not_fit(params: Mapping[str, Any]) -> str:
+    """Which of its sentences: more GPUs hold the job, as many do with another layout, or none do."""
+    smallest = params.get("smallest_gpu_count")
+    if smallest is None:
+        return "does_not_fit_anywhere"
+    return "does_not_fit_this_way" if smallest <= params.get("gpu_count", 0) else "does_not_fit"
 
 
 def rejection_message(code: str, params: Mapping[str, Any]) -> str:

@@ -103,6 +103,21 @@ def test_a_job_that_does_not_fit_is_told_with_its_figures(language):
     assert answer["params"] == params
 
 
+@pytest.mark.parametrize(
+    ("smallest_gpu_count", "sentence"),
+    [
+        (24, "Smallest cluster that fits: 24 × A100."),
+        (16, "Leave the layout open: with another one 16 × A100 are enough."),
+        (None, "No searched cluster of this GPU holds it."),
+    ],
+)
+def test_what_would_fit_is_more_gpus_another_layout_or_nothing(smallest_gpu_count, sentence):
+    params = {"gpu": "A100", "gpu_count": 16, "smallest_gpu_count": smallest_gpu_count, "states": "", "memory": ""}
+    params |= {"needed_bytes": 9e10, "available_bytes": 8e10}
+    with translation.override("en"):
+        assert problem_message("does_not_fit", params).endswith(sentence)
+
+
 def test_without_a_size_that_fits_none_is_named():
     params = {"gpu": "A100", "limit": 64, "smallest_gpu_count": None}
     with translation.override("en"):

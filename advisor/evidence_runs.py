@@ -285,6 +285,8 @@ def _scenario(row: Mapping[str, str], notes: list[str]) -> Scenario | str:
         recipe=recipe,
         gradient_bytes_per_parameter=4 if "fp32 grad" in row["precision"].lower() else None,
         attention=attention,
+        # llm-foundry takes fused_crossentropy unless told otherwise (modeling_mpt.py, loss_fn)
+        uses_fused_loss=True if "llm-foundry" in row["framework"].lower() else None,
         uses_fused_kernels=True if has_fused_kernels(row["framework"]) else None,
         lora=_lora(row, notes),
         dropout=has_dropout,

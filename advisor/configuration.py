@@ -22,8 +22,9 @@ from advisor.engine.reliability import (
     interruption_rate,
     reliability_plan,
 )
-from advisor.engine.specs import Candidate, Estimate
+from advisor.engine.specs import Candidate, Estimate, Method
 from advisor.engine.units import SECONDS_PER_DAY, SECONDS_PER_HOUR
+from advisor.engine.workload import state_bytes
 from advisor.estimate_answer import estimate_answer, finite
 from advisor.hand_over import acceptance_answers, launch_configuration
 from advisor.input_types import CheckedRecommendation
@@ -127,6 +128,18 @@ def _reliability(estimate: Estimate, sizes: StorageSizes, gpus_per_server: int) 
     )
 
 
+def _offloaded_bytes(estimate: Estimate, weight_bytes: float) -> float:
+    """What the hosts hold instead of the GPUs, of the whole job; adapters are too small to count. [B]"""
+    plan = estimate.scenario.plan
+    if plan.offload == "none":
+        return 0.0
+    if plan.method in (Method.LORA, Method.QLORA):
+        return weight_bytes if plan.offload == "parameters" else 0.0
+    states = state_bytes(plan)
+    held = states.optimizer + (states.weight + states.gradient if plan.offload == "parameters" else 0.0)
+    return estimate.parameter_count * held
+
+
 def _bill_request(
     setting: Setting,
     gpu: GpuPart,
@@ -142,6 +155,8 @@ def _bill_request(
         server_count=server_count,
         checkpoint_size_bytes=sizes.checkpoint_bytes,
         weight_bytes=sizes.weight_bytes,
+        is_asynchronous=setting.job.plan.offload == "none",  # what rests in the host is written from there
+        offload_bytes=_offloaded_bytes(estimate, sizes.weight_bytes) / server_count,
     )
     return BillRequest(
         gpu=gpu,

@@ -300,8 +300,14 @@ def _memory(
         "size": module.capacity_label,
         "total": format_gib(module.capacity_bytes * count),
         "gpu": format_gib(gpu_memory_bytes),
+        "need": format_gib(needed),
     }
-    if module.capacity_bytes * count >= needed:
+    if module.capacity_bytes * count >= needed > gpu_memory_bytes:
+        reason = _(
+            "%(count)d x %(size)s, even over %(channels)d channels: %(total)s against %(need)s that loading, "
+            "checkpoints and offloaded states need."
+        )
+    elif module.capacity_bytes * count >= needed:
         reason = _("%(count)d x %(size)s, even over %(channels)d channels: %(total)s against %(gpu)s of GPU memory.")
     else:
         reason = _(

@@ -130,6 +130,19 @@ class TestFullFineTuning:
         assert adapters["memory_per_gpu"]["weight_bytes"] == pytest.approx(22.5e9, rel=0.02)  # with the adapters
         assert fits(adapters)
 
+    def test_offload_moves_the_limit_to_host_memory(self):
+        # axolotl issue 1439 and Qwen3 issue 804: 72.7e9 x 16 = 1.16 TB; hosts of 800 GB and of 1 TB were too small
+        body = {
+            "model": {"preset": "qwen2-72b"},
+            "training": {"method": "full_finetune", "recipe": "deepspeed", "offload": "parameters", "tokens": "1B"},
+            "hardware": {"gpus": [A100], "gpu_count": 8},
+        }
+        response = Client().post("/api/v1/recommendations", json.dumps(body), content_type="application/json")
+        best = response.json()["recommended"]
+        (line,) = [row for row in best["bill_of_materials"] if row["kind"] == "memory"]
+        module = Client().get(f"/api/v1/memory-modules/{line['sku']}").json()
+        assert module["capacity_bytes"] * line["quantity"] > 1.16e12
+
 
 class TestWhatIsForgotten:
     @pytest.mark.parametrize("gpu_count", [1, 8, 64])

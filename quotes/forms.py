@@ -95,7 +95,7 @@ class RevisionForm(PaperTextMixin, RevisionModelForm):
         decimal_places=1,
         required=False,
     )
-    expected_version = forms.IntegerField(widget=forms.HiddenInput)
+    expected_version = forms.IntegerField(label=_("Version of the draft"), widget=forms.HiddenInput)
 
     class Meta:
         model = QuoteRevision

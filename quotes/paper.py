@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
+from itertools import zip_longest
 from typing import Any
 
 from django.utils.functional import Promise
@@ -18,7 +19,7 @@ from catalog.money import format_amount, minor_unit
 from quotes.appendix import Appendix, appendix_of
 from quotes.pricing import is_monthly
 from quotes.snapshot import Snapshot
-from quotes.wording import GROUP_LABELS, unit_label
+from quotes.wording import GROUP_LABELS, ROLE_LABELS, unit_label
 
 DJANGO_LANGUAGES = {"zh-Hans": "zh-hans", "en": "en"}
 Text = Mapping[str, str]
@@ -34,6 +35,7 @@ class Row:
     sku: str = ""
     name: Text = field(default_factory=dict)
     specification: Text = field(default_factory=dict)
+    role: Promise | str = ""
     quantity: str = ""
     unit: Promise | str = ""
     periods: str = ""
@@ -104,6 +106,17 @@ class Paper:
     words_en: str
     terms_by_language: tuple[tuple[str, list[str]], ...]
     price_book_text: Text
+
+    @property
+    def ends_with_subtotal(self) -> bool:
+        return bool(self.rows) and self.rows[-1].kind == "subtotal"
+
+    @property
+    def terms_pairs(self) -> tuple[tuple[str, ...], ...]:
+        """Each clause in both languages; empty on paper in one language."""
+        if len(self.terms_by_language) < 2:
+            return ()
+        return tuple(zip_longest(*(paragraphs for _language, paragraphs in self.terms_by_language), fillvalue=""))
 
     @property
     def label_span(self) -> int:
@@ -195,9 +208,15 @@ def _appendices(
             yield DJANGO_LANGUAGES[language], appendix
 
 
-def _grouped_rows(lines: list[dict[str, Any]], groups: list[dict[str, Any]], currency: str) -> Iterator[Row]:
-    """Lines under their groups, in the order of the paper; a group of one line needs no subtotal."""
-    subtotals = {group["group"]: _amount(group["net"]) for group in groups}
+def line_numbers(snapshot: Snapshot) -> dict[int, int]:
+    """The number that the paper gives to each line, by its position; parts and options have none."""
+    counted = [line for line in snapshot["lines"] if not line["is_optional"]]
+    numbered = [line for _group, members in _by_group(counted) for line in members if not line["is_included"]]
+    return {line["position"]: number for number, line in enumerate(numbered, start=1)}
+
+
+def _by_group(lines: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
+    """Groups in the order of the paper, each with its lines."""
     present = [group for group in GROUP_LABELS if any(line["group"] == group for line in lines)]
     home = {line["position"]: line["group"] for line in lines}
     parent = ""
@@ -206,11 +225,16 @@ def _grouped_rows(lines: list[dict[str, Any]], groups: list[dict[str, Any]], cur
             parent = line["group"]
         elif parent:
             home[line["position"]] = parent
+    grouped = [(group, [line for line in lines if home[line["position"]] == group]) for group in present]
+    return [(group, members) for group, members in grouped if members]
+
+
+def _grouped_rows(lines: list[dict[str, Any]], groups: list[dict[str, Any]], currency: str) -> Iterator[Row]:
+    """Lines under their groups; a group of one line needs no subtotal."""
+    subtotals = {group["group"]: _amount(group["net"]) for group in groups}
+    present = _by_group(lines)
     index = 0
-    for group in present:
-        members = [line for line in lines if home[line["position"]] == group]
-        if not members:
-            continue
+    for group, members in present:
         if len(present) > 1:
             yield Row(kind="group", label=GROUP_LABELS[group])
         for line in members:
@@ -230,6 +254,7 @@ def _row(line: dict[str, Any], currency: str, index: int) -> Row:
         name=line["name"],
         specification=line["specification"],
         quantity=_quantity(line["quantity"]),
+        role="" if is_included else ROLE_LABELS.get(line["kind"], ""),
         unit=_unit(line),
         periods=str(line["period_count"]) if is_monthly(line["unit"]) else "",
         unit_price=_unit_price(line["unit_price"], currency),
@@ -242,9 +267,11 @@ def _row(line: dict[str, Any], currency: str, index: int) -> Row:
 
 
 def _unit(line: dict[str, Any]) -> Promise | str:
-    """Where the months have a column of their own, the unit of a server-month is the server."""
+    """Where the months have a column of their own, the unit is the thing that is paid for by the month."""
     if line["unit"].endswith("server_month"):
         return unit_label("each", "server")
+    if line["unit"] == "month" and line["period_count"] > 1:
+        return unit_label("each", line["kind"])
     return unit_label(line["unit"], line["kind"])
 
 

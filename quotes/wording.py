@@ -30,8 +30,8 @@ _EACH_BY_KIND: dict[str, Promise] = {
     "cable": pgettext_lazy("unit of cables", "pcs"),
     "optic": pgettext_lazy("unit of chips", "pcs"),
     "rack": pgettext_lazy("unit of chips", "pcs"),
-    "storage": pgettext_lazy("unit of sets", "sets"),
-    "service": pgettext_lazy("unit of services", "items"),
+    "storage": pgettext_lazy("unit of sets", "set"),
+    "service": pgettext_lazy("unit of services", "item"),
 }
 _UNIT_LABELS: dict[str, Promise] = {
     "each": pgettext_lazy("unit of chips", "pcs"),
@@ -42,6 +42,12 @@ _UNIT_LABELS: dict[str, Promise] = {
     "per_spare_server_month": pgettext_lazy("unit", "spare-server-month"),
     "gpu_hour": pgettext_lazy("unit", "GPU-hour"),
     "engineer_day": pgettext_lazy("unit", "engineer-day"),
+}
+
+
+# What a line is for, where its name alone does not say.
+ROLE_LABELS: dict[str, Promise] = {
+    "spare_server": _("Spare server, replaces one that fails"),
 }
 
 

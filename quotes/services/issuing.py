@@ -27,6 +27,7 @@ from quotes.models import (
     QuoteRevision,
     end_of_day,
 )
+from quotes.paper import line_numbers
 from quotes.pdf import render as render_pdf
 from quotes.services.editing import StaleEditError
 from quotes.services.log import checked, locked, log
@@ -55,7 +56,8 @@ class IssueRefusedError(Exception):
 
 def issue_faults(revision: QuoteRevision, lines: Sequence[QuoteLine], now: datetime) -> tuple[Fault, ...]:
     """All that stands against issuing this draft now."""
-    return (*_content_faults(revision, now), *_line_faults(revision, lines), *_letter_faults(revision, lines))
+    content = snapshot.build(revision, lines)
+    return (*_content_faults(revision, now), *_line_faults(revision, lines, content), *_letter_faults(content))
 
 
 def quote_issue(
@@ -184,7 +186,9 @@ def _content_faults(revision: QuoteRevision, now: datetime) -> Iterator[Fault]:
         )
 
 
-def _line_faults(revision: QuoteRevision, lines: Sequence[QuoteLine]) -> Iterator[Fault]:
+def _line_faults(revision: QuoteRevision, lines: Sequence[QuoteLine], content: snapshot.Snapshot) -> Iterator[Fault]:
+    """Faults of lines, each named by the number that the paper prints."""
+    printed = line_numbers(content)
     sums = snapshot.revision_totals(revision, lines)
     if not sums.totals.line_nets and not sums.missing_positions:
         yield Fault(code="no_lines", message=_("There is no line with a price."))
@@ -199,9 +203,11 @@ def _line_faults(revision: QuoteRevision, lines: Sequence[QuoteLine]) -> Iterato
         if line.position in sums.missing_positions:
             yield Fault(
                 code="price_missing",
-                message=_("Line %(position)d, %(sku)s: no price in book %(book)s on %(day)s. Enter one.")
+                message=_(
+                    "Line %(number)d, %(sku)s: no price in book %(book)s on %(day)s. Enter one or take the line out."
+                )
                 % {
-                    "position": line.position,
+                    "number": printed.get(line.position, line.position),
                     "sku": line.sku or line.name_en,
                     "book": book,
                     "day": revision.pricing_date.isoformat(),
@@ -211,14 +217,14 @@ def _line_faults(revision: QuoteRevision, lines: Sequence[QuoteLine]) -> Iterato
         if line.sized_quantity not in (None, line.quantity) and not line.change_reason.strip():
             yield Fault(
                 code="reason_missing",
-                message=_("Line %(position)d: the quantity differs from the sizing. Say why.")
-                % {"position": line.position},
+                message=_("Line %(number)d: the quantity differs from the sizing. Say why.")
+                % {"number": printed.get(line.position, line.position)},
             )
 
 
-def _letter_faults(revision: QuoteRevision, lines: Sequence[QuoteLine]) -> Iterator[Fault]:
+def _letter_faults(content: snapshot.Snapshot) -> Iterator[Fault]:
     """Characters that the shipped font cannot print: they would come out as boxes."""
-    missing = fonts.missing_characters(snapshot.canonical(snapshot.build(revision, lines)))
+    missing = fonts.missing_characters(snapshot.canonical(content))
     if missing:
         shown = " ".join(f"{letter} (U+{ord(letter):04X})" for letter in missing[:10])
         yield Fault(

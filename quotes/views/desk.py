@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from typing import cast
+from collections.abc import Sequence
+from typing import Any, cast
 
 from django.contrib import messages
 from django.contrib.auth.models import User
@@ -23,7 +24,7 @@ from quotes.drafting import NothingToQuoteError
 from quotes.forms import EditableLine, ListFilterForm, NewQuoteForm, RevisionForm, line_forms
 from quotes.listing import filtered_revisions
 from quotes.models import Basis, QuoteRevision
-from quotes.paper import DJANGO_LANGUAGES, paper_of
+from quotes.paper import DJANGO_LANGUAGES, line_numbers, paper_of
 from quotes.services import (
     IssueRefusedError,
     StaleEditError,
@@ -189,6 +190,17 @@ def _answers(request: HttpRequest) -> tuple[dict[str, RecommendationAnswer], str
     return answers, query_from_body(body)
 
 
+def _line_errors(editor: Sequence[tuple[int | None, EditableLine]]) -> list[dict[str, Any]]:
+    """What is wrong in the lines, for the summary above the form."""
+    return [
+        {"number": number, "name": row.line.sku or row.line.name_en, "field": field, "error": error}
+        for number, row in editor
+        if row.form
+        for field in row.form
+        for error in field.errors
+    ]
+
+
 def _detail(
     request: HttpRequest,
     revision: QuoteRevision,
@@ -204,6 +216,9 @@ def _detail(
     paper = paper_of(content)
     shown = "en" if request.LANGUAGE_CODE == "en" else "zh-Hans"
     now = timezone.now()
+    printed = line_numbers(content)
+    editor = [(printed.get(row.line.position), row) for row in lines or line_forms(rows)] if is_editable else []
+    wrong = _line_errors(editor) if status != 200 else []
     context = {
         "revision": revision,
         "quote": revision.quote,
@@ -212,7 +227,9 @@ def _detail(
         "paper": paper,
         "languages": (shown,),
         "form": form or (RevisionForm(instance=revision) if is_editable else None),
-        "lines": (lines or line_forms(rows)) if is_editable else None,
+        "lines": editor or None,
+        "line_errors": wrong,
+        "error_count": len(wrong) + (len(form.errors) if form else 0),
         "faults": issue_faults(revision, rows, now) if is_editable else (),
         "revisions": revision.quote.revisions.only("revision_index", "number", "state", "quote", "expires_at"),
         "timeline": revision.quote.audit_entries.select_related("actor", "revision"),

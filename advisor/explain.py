@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from advisor.answers import ConfigurationAnswer, MoneyAnswer, Params, RejectionAnswer, RequirementAnswer
 from advisor.engine.specs import Rejection, Requirement, ScalingPoint
 from advisor.estimate_answer import finite
-from advisor.figures import format_days, format_flops_rate, format_gb, format_percent, format_si_count
+from advisor.figures import format_count, format_days, format_flops_rate, format_gb, format_percent, format_si_count
 from advisor.parts import Parts
 from advisor.problem_words import rejection_message
 from catalog.money import format_money
@@ -67,30 +67,30 @@ def binding_reason(
         "sustained": format_flops_rate(requirement.sustained_flops_per_second or 0.0),
         "deadline": format_days(deadline_seconds) if deadline_seconds else "",
         "horizon": format_days(horizon_seconds) if horizon_seconds else "",
-        "count": recommended["gpu_count"] if recommended else None,
+        "count": format_count(recommended["gpu_count"]) if recommended else "",
         "gpu": recommended["gpu_name"] if recommended else "",
     }
     kind = requirement.binding_constraint
     if kind == "time" and deadline_seconds and recommended and requirement.minimum_gpu_count_for_memory:
         text = _(
             "Time decides: %(memory_count)d GPUs would hold the states of %(states)s, but %(deadline)s ask for "
-            "%(sustained)s sustained, which takes %(count)d x %(gpu)s."
+            "%(sustained)s sustained, which takes %(count)s × %(gpu)s."
         )
     elif kind == "time" and deadline_seconds:
         text = _("Time decides: %(deadline)s ask for %(sustained)s sustained.")
     elif kind == "none" and _is_smallest_server(requirement, recommended):
-        text = _("The smallest unit decides: one server of %(count)d x %(gpu)s already meets every wish.")
+        text = _("The smallest unit decides: one server of %(count)s × %(gpu)s already meets every wish.")
     elif kind == "memory" and recommended:
-        text = _("Memory decides: states of %(states)s and activations need %(count)d x %(gpu)s.")
+        text = _("Memory decides: states of %(states)s and activations need %(count)s × %(gpu)s.")
     elif kind == "memory":
         text = _("Memory decides: the states alone are %(states)s.")
     elif kind == "batch":
         text = _("The batch decides: more GPUs would not divide the global batch, so they could not help.")
     elif kind == "cluster" and recommended:
-        text = _("The size was given: %(count)d x %(gpu)s.")
+        text = _("The size was given: %(count)s × %(gpu)s.")
     elif kind == "value" and recommended and horizon_seconds:
         text = _(
-            "Value decides: %(count)d x %(gpu)s cost least of what finishes within %(horizon)s; no deadline was given."
+            "Value decides: %(count)s × %(gpu)s cost least of what finishes within %(horizon)s; no deadline was given."
         )
     else:
         text = _("No constraint binds: the smallest cluster that is worth its price also meets every wish.")
@@ -127,21 +127,21 @@ def configuration_reasons(
     estimate = configuration["estimate"]
     seconds = estimate["time"]["training_seconds"]
     figures = {
-        "count": configuration["gpu_count"],
+        "count": format_count(configuration["gpu_count"]),
         "gpu": configuration["gpu_name"],
-        "servers": configuration["server_count"],
+        "servers": format_count(configuration["server_count"]),
         "days": format_days(seconds) if seconds else "",
         "deadline": format_days(deadline_seconds) if deadline_seconds else "",
         "mfu": format_percent(estimate["time"]["mfu"] or 0.0),
         "server": configuration["server_name"],
     }
     if seconds and deadline_seconds:
-        reasons.append(_("%(count)d x %(gpu)s take %(days)s, within the deadline of %(deadline)s.") % figures)
+        reasons.append(_("%(count)s × %(gpu)s take %(days)s, within the deadline of %(deadline)s.") % figures)
     elif seconds:
-        reasons.append(_("%(count)d x %(gpu)s take %(days)s; no deadline was given.") % figures)
+        reasons.append(_("%(count)s × %(gpu)s take %(days)s; no deadline was given.") % figures)
     else:
-        reasons.append(_("%(count)d x %(gpu)s hold the job.") % figures)
-    reasons.append(_("%(servers)d x %(server)s, at an MFU of %(mfu)s.") % figures)
+        reasons.append(_("%(count)s × %(gpu)s hold the job.") % figures)
+    reasons.append(_("%(servers)s × %(server)s, at an MFU of %(mfu)s.") % figures)
     if configuration["run_cost"] is None:
         reasons.append(_("Its rental price is not known: it ranks behind priced configurations."))
     elif cheapest_other is not None and cheapest_other["run_cost"] is not None:
@@ -151,10 +151,10 @@ def configuration_reasons(
         reasons.append(_("No published run on this GPU is close to the job: the range is wider."))
     else:
         reasons.append(
-            _("Nearest published run: %(model)s on %(count)d x %(gpu)s, %(rate)s tokens a second and GPU (%(source)s).")
+            _("Nearest published run: %(model)s on %(count)s × %(gpu)s, %(rate)s tokens a second and GPU (%(source)s).")
             % {
                 "model": nearest["model"],
-                "count": nearest["gpu_count"],
+                "count": format_count(nearest["gpu_count"]),
                 "gpu": nearest["gpu_name"],
                 "rate": format_si_count(nearest["published_tokens_per_second_per_gpu"]),
                 "source": nearest["source"],
@@ -170,7 +170,7 @@ def _cost_reason(configuration: ConfigurationAnswer, other: ConfigurationAnswer)
         raise ValueError("Both configurations need a cost.")
     figures = {
         "own": _money(own),
-        "gpu": f"{other['gpu_count']} x {other['gpu_name']}",
+        "gpu": f"{format_count(other['gpu_count'])} × {other['gpu_name']}",
         "other": _money(its),
         "servers": configuration["server_count"],
         "more": other["server_count"],

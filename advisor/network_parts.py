@@ -14,6 +14,7 @@ from advisor.engine.fabric import FabricPlan, FabricRequest, LinkBill, fabric_pl
 from advisor.engine.units import GIGA, bytes_per_second_from_gbit
 from advisor.parts import CablePart, NicPart, Part, Parts, SwitchPart
 from advisor.server_build import ServerBuild
+from advisor.source_words import part_text
 
 COPPER_SERVER_LIMIT = 4  # up to here servers and leaf share a rack or its neighbour: 3 m of copper reach
 SHORT_RUN_SERVER_LIMIT = 64
@@ -48,7 +49,7 @@ def line(part: Part, kind: str, quantity: int, reason: str, source_rule: str, un
     return LineAnswer(
         sku=part.sku,
         kind=kind,
-        name=part.name,
+        name=part_text(part.name),
         quantity=quantity,
         unit=unit,
         reason=reason,

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from advisor.answers import CheckAnswer
 from advisor.bill_of_materials import Bill
+from advisor.catalog_language import is_chinese
 from advisor.check_words import check_answer
 from advisor.engine import compatibility
 from advisor.engine import parts as facts
@@ -24,7 +25,7 @@ from advisor.part_facts import (
     switch_facts,
 )
 from advisor.parts import GpuPart, Parts
-from advisor.source_words import source_text
+from advisor.source_words import field_text, source_text
 
 COMPUTE_POOR_BELOW = 0.5  # share of the dense rate of its generation's board parts with no more memory
 
@@ -104,7 +105,7 @@ def _gpu_notes(parts: Parts, gpu: GpuPart, destination: str | None) -> list[fact
                 severity="note",
                 rule="source",
                 parts=(gpu.sku,),
-                figures={"fields": ", ".join(unverified)},
+                figures={"fields": ("、" if is_chinese() else ", ").join(field_text(name) for name in unverified)},
             )
         )
     return notes

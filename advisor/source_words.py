@@ -5,6 +5,8 @@ from __future__ import annotations
 from django.utils.translation import gettext
 from django.utils.translation import gettext_noop as _
 
+from catalog.source_texts import SOURCE_TEXTS
+
 SOURCES: frozenset[str] = frozenset(
     (
         _(
@@ -151,3 +153,50 @@ SOURCES: frozenset[str] = frozenset(
 def source_text(source: str) -> str:
     """The source in the active language; a bare citation, or what nobody has translated, stays as it is."""
     return gettext(source) if source in SOURCES else source
+
+
+# Parts without a maker's model: their name is a description. Racks and power strips: `catalog.source_texts`.
+GENERIC_PARTS: frozenset[str] = frozenset(
+    (
+        _("100G SR4 QSFP28 transceiver"),
+        _("25G SFP28 DAC 3 m"),
+        _("Cat 6 patch cable 3 m"),
+    )
+)
+
+# Columns of the catalogue as a reader calls them.
+FIELD_NAMES: dict[str, str] = {
+    "memory_visible_mib": _("visible memory"),
+    "min_cuda": _("lowest CUDA version"),
+    "link_gb_s_bidirectional_per_gpu": _("scale-up rate"),
+    "int8_dense_tops": _("INT8 dense rate"),
+    "tf32_dense_tflops": _("TF32 dense rate"),
+    "fp8_dense_tflops": _("FP8 dense rate"),
+    "fp16_dense_tflops": _("FP16 dense rate"),
+    "bf16_dense_tflops": _("BF16 dense rate"),
+    "fp4_dense_tflops": _("FP4 dense rate"),
+    "fp32_tflops": _("FP32 rate"),
+    "fp64_tflops": _("FP64 rate"),
+    "memory_bandwidth_gb_s": _("memory bandwidth"),
+    "tdp_w": _("maximum power"),
+    "launch_date": _("launch date"),
+    "pcie_gen": _("PCIe generation"),
+    "status": _("sales status"),
+    "memory_gb": _("memory size"),
+    "gpus_per_baseboard": _("GPUs on one baseboard"),
+    "form_factor": _("form factor"),
+    "memory_type": _("type of GPU memory"),
+}
+
+
+def part_text(name: str) -> str:
+    """The name of a part in the active language; a maker's model stays as it is."""
+    plain = name.removeprefix("generic ")
+    if plain in SOURCE_TEXTS:
+        return str(SOURCE_TEXTS[plain])
+    return gettext(plain) if plain in GENERIC_PARTS else plain
+
+
+def field_text(column: str) -> str:
+    """What a column of the catalogue holds, in the active language."""
+    return gettext(FIELD_NAMES[column]) if column in FIELD_NAMES else column.replace("_", " ")

@@ -16,7 +16,7 @@ from advisor.engine.machine import Machine
 from advisor.engine.memory import MemoryArrays
 from advisor.engine.specs import Layout, ModelSpec
 
-# one layer: attention 8*8 + 2*8*4 + 8*8 = 192 weights, FFN 3*8*16 = 384, two norms of 8: 592 parameters; head 8*32 = 256.
+# one layer: attention 8*8 + 2*8*4 + 8*8 = 192 weights, FFN 3*8*16 = 384, two norms of 8: 592 parameters; head 256.
 # Attention core at 16 tokens: 2 * (16/2) keys * 2 heads * (4 + 4) = 256 FLOPs a token
 SMALL = ModelSpec(
     name="small",

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.engine.candidates import stage_layer_counts, stage_layers
+from advisor.engine.candidates import from_layout, stage_layer_counts, stage_layers
+from advisor.engine.specs import Layout, Recomputation
 
 
 def test_llama_405b_has_one_layer_fewer_on_both_ends():
@@ -49,3 +50,31 @@ def test_leading_dense_layers_stand_on_the_first_stage():
     assert arrays.dense_first[0] == 3
     assert arrays.moe_middle[0] == pytest.approx(4)
     assert arrays.dense_middle[0] == 0
+
+
+def test_dense_layers_that_reach_the_last_stage():
+    # six layers on two stages, the first five dense: the last stage has two dense and one with experts
+    arrays = stage_layers(6, 5, 1.0, np.array([2.0]))
+    assert (arrays.dense_last[0], arrays.moe_last[0]) == (2, 1)
+    assert (arrays.dense_first[0], arrays.moe_first[0]) == (3, 0)
+
+
+def test_experts_without_a_group_are_split_by_the_tensor_group():
+    layout = Layout(tensor_parallel=4, pipeline_parallel=1, data_parallel=2)
+    assert from_layout(layout, 1).expert_tensor_parallel[0] == 4
+    whole = Layout(tensor_parallel=4, pipeline_parallel=1, data_parallel=2, expert_parallel=2)
+    assert from_layout(whole, 1).expert_tensor_parallel[0] == 1
+    # eight ranks, experts over two: four hold the same ones
+    assert from_layout(whole, 1).expert_replicas[0] == 4
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_a_share_of_recomputed_layers_survives_the_arrays(share):
+    layout = Layout(
+        tensor_parallel=1,
+        pipeline_parallel=1,
+        data_parallel=1,
+        recomputation=Recomputation.FULL,
+        recomputed_layer_fraction=share,
+    )
+    assert from_layout(layout, 1).layout(0).recomputed_layer_fraction == share

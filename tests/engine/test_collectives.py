@@ -45,3 +45,8 @@ def test_latency_grows_with_hops_and_with_servers_in_the_ring():
     seconds = collectives.group_latency_seconds(64, 8, 2e-6, 5e-6)
     assert seconds == pytest.approx(2e-6 * 6 + 5e-6 * 7)
     assert np.all(np.diff(collectives.group_latency_seconds(np.array([8.0, 16.0, 64.0]), 8.0, 2e-6, 5e-6)) > 0)
+
+
+def test_members_that_a_server_holds_whole():
+    # servers of ten, ranks four apart: at 0, 4 and 8 three of them, but only two whole groups of four fit
+    assert collectives.members_per_domain(8, 4, 10) == 2

@@ -8,7 +8,9 @@ import pytest
 
 from advisor.engine import flops
 from advisor.engine.specs import LoraSpec, Method, ModelKind, Recomputation
+from advisor.evidence_models import preset_models
 from tests.engine.cases import GPT3_175B, LLAMA2_7B, LLAMA31_405B, MIXTRAL_8X7B, plan
+from tests.engine.round_numbers import SMALL
 
 
 def test_gpt3_matches_the_formula_of_narayanan():
@@ -76,3 +78,72 @@ def test_adapter_count_of_the_lora_paper():
     # arXiv:2106.09685, Table 2 and section 5.5: rank 4 on query and value of GPT-3 is 18.9 M (4.7 M at rank 1)
     job = plan(method=Method.LORA, lora=LoraSpec(rank=4, targets=("q", "v")))
     assert flops.adapter_parameter_count(GPT3_175B, job) == pytest.approx(18.9e6, rel=0.01)
+
+
+def test_an_encoder_with_a_window_sees_the_window():
+    encoder = replace(LLAMA2_7B, kind=ModelKind.ENCODER, sliding_window=1024)
+    assert flops.mean_seen_tokens_per_query(encoder, 4096) == 1024
+    assert flops.mean_seen_tokens_per_query(encoder, 512) == 512
+
+
+def test_a_vision_encoder_has_no_head():
+    vision = replace(SMALL, kind=ModelKind.VISION)
+    # 576 weights a layer and 2 * 16 keys * 2 heads * 8 in the core, all of the sequence
+    assert flops.forward_flops_per_token(vision, 16) == 4 * (2 * 576 + 512)
+
+
+def test_latent_attention_has_keys_wider_than_values():
+    # arXiv:2412.19437, section 4.2: 128 heads, keys 128 + 64 wide, values 128
+    model = preset_models()["deepseek-v3"]
+    assert flops.attention_core_flops_per_token(model, 4096) == 2 * 2048 * 128 * (192 + 128)
+
+
+def test_shared_experts_are_passed_by_every_token():
+    mixture = replace(
+        SMALL, expert_count=4, experts_per_token=2, expert_ffn_size=4, shared_expert_count=1, dense_layer_count=1
+    )
+    # a dense layer, and three of attention, two routed experts and a shared one of 96 weights each, and a router
+    assert flops.layer_matrix_parameter_count(mixture) == 576 + 3 * (192 + 3 * 96 + 8 * 4)
+
+
+def lora(*targets, **changes):
+    return plan(sequence_length=16, method=Method.LORA, lora=LoraSpec(rank=2, targets=targets, **changes))
+
+
+def test_frozen_weights_by_hand():
+    # forward and input gradient of 4 * 576 + 256 weights, three passes of the core, six operations an adapter weight:
+    # rank 2 on the query, 2 * (8 + 8) a layer
+    expected = 4 * (4 * 576 + 256) + 3 * 4 * 256 + 6 * 4 * 32
+    assert flops.model_flops_per_token(SMALL, lora("q")) == expected
+    # a head that trains adds its weight gradient, the embedding look-up nothing
+    assert flops.model_flops_per_token(SMALL, lora("q", trains_embeddings_and_head=True)) == expected + 2 * 256
+
+
+def test_a_token_passes_the_adapters_of_its_own_experts():
+    mixture = replace(SMALL, expert_count=4, experts_per_token=2, expert_ffn_size=4)
+    job = lora("gate", "up", "down")
+    # 2 * 3 * (8 + 4) a layer and expert: all four are trained, two are passed
+    assert flops.adapter_parameter_count(mixture, job) == 4 * 4 * 72
+    frozen = flops.model_flops_per_token(mixture, replace(job, lora=None))
+    assert flops.model_flops_per_token(mixture, job) - frozen == 6 * 4 * 2 * 72
+
+
+def test_adapters_of_a_plain_ffn_are_two():
+    plain = replace(SMALL, gated_ffn=False)
+    assert flops.adapter_parameter_count(plain, lora("gate", "up", "down")) == 4 * 2 * 2 * (8 + 16)
+    assert flops.adapter_parameter_count(SMALL, lora("gate", "up", "down")) == 4 * 2 * 3 * (8 + 16)
+
+
+def test_adapters_of_latent_attention():
+    # low-rank pairs on h -> 512 + 64 and on 512 -> 128 heads of 128 + 128 (arXiv:2412.19437, section 4.2)
+    model = replace(preset_models()["deepseek-v3"], layer_count=1, dense_layer_count=1)
+    assert flops.adapter_parameter_count(model, lora("k")) == 2 * (7168 + 512 + 64)
+    assert flops.adapter_parameter_count(model, lora("v")) == 2 * (512 + 128 * 256)
+    assert flops.adapter_parameter_count(model, lora("q")) == 2 * (7168 + 1536 + 1536 + 128 * 192)
+
+
+def test_a_share_of_recomputed_layers_repeats_that_share():
+    job = plan(sequence_length=16)
+    base = flops.model_flops_per_token(SMALL, job)
+    half = flops.hardware_flops_per_token(SMALL, job, Recomputation.FULL, 0.5)
+    assert half - base == 0.5 * 4 * (2 * 576 + 256)

@@ -74,3 +74,27 @@ def test_batch_is_rounded_to_the_nearest_positive_multiple(batch, n, b, expected
 def test_an_impossible_size_gives_an_empty_set():
     request = LayoutRequest(tensor_parallel=8, pipeline_parallel=7)
     assert len(enumerate_layouts(LLAMA3_70B, plan(), request, [64], 8)) == 0
+
+
+def test_interleaving_takes_whole_rounds_and_even_chunks():
+    # arXiv:2104.04473, section 2.2: micro-batches are a multiple of the stages
+    c = enumerate_layouts(LLAMA3_70B, plan(global_batch_size=96), LayoutRequest(), [64], 8)
+    interleaved = c.virtual_stage_count > 1
+    assert np.any(interleaved)
+    assert np.all(c.micro_batch_count[interleaved] % c.pipeline_parallel[interleaved] == 0)
+    chunks = c.pipeline_parallel[interleaved] * c.virtual_stage_count[interleaved]
+    assert np.all((80 % chunks == 0) | (82 % chunks == 0))
+
+
+@pytest.mark.parametrize(("length", "most"), [(4096, 1), (8192, 2), (131072, 32)])
+def test_context_ranks_keep_a_useful_length(length, most):
+    # arXiv:2407.21783, Table 4: none at 8K sequences is needed, 16 at 131 072
+    c = enumerate_layouts(LLAMA31_405B, plan(sequence_length=length, global_batch_size=64), LayoutRequest(), [1024], 8)
+    assert np.max(c.context_parallel) == most
+
+
+def test_tensor_groups_never_straddle_servers_of_ten():
+    across = enumerate_layouts(LLAMA3_70B, plan(global_batch_size=1000), LayoutRequest(), [40], 10)
+    assert set(np.unique(across.tensor_parallel)) == {1, 2}
+    within = enumerate_layouts(LLAMA3_70B, plan(global_batch_size=1000), LayoutRequest(), [8], 10)
+    assert 8 in within.tensor_parallel

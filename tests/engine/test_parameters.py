@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from advisor.engine import parameters
 from advisor.evidence_models import preset_models
 from tests.engine.cases import GPT3_175B, LLAMA2_7B, LLAMA31_405B, MIXTRAL_8X7B
+from tests.engine.round_numbers import SMALL
 
 PRESETS = Path(__file__).resolve().parents[2] / "catalog" / "data" / "model_architectures.csv"
 ROWS = [row for row in csv.DictReader(PRESETS.open(encoding="utf-8")) if row["published_parameter_count"]]
@@ -61,3 +63,31 @@ def test_plain_ffn_with_biases():
 def test_tied_head_is_counted_once():
     assert parameters.head_parameter_count(GPT3_175B) == 0
     assert parameters.head_parameter_count(LLAMA2_7B) == 32000 * 4096
+
+
+def test_latent_attention_of_deepseek_v3():
+    # matrices of one layer in the published checkpoint (config.json of DeepSeek-V3, arXiv:2412.19437, section 4.2):
+    # query 1536 x 7168 and 24576 x 1536, key/value 576 x 7168 and 32768 x 512, output 7168 x 16384
+    model = preset_models()["deepseek-v3"]
+    expected = 1536 * 7168 + 24576 * 1536 + 576 * 7168 + 32768 * 512 + 7168 * 16384
+    assert parameters.attention_matrix_parameter_count(model) == expected
+    assert parameters.attention_other_parameter_count(model) == 1536 + 512
+
+
+def test_biases_and_norms_by_hand():
+    # query 2 heads of 4, key and value one each; hidden 8
+    assert parameters.attention_other_parameter_count(replace(SMALL, has_qkv_bias=True)) == (2 + 2 * 1) * 4
+    assert parameters.attention_other_parameter_count(replace(SMALL, has_output_bias=True)) == 8
+    assert parameters.attention_other_parameter_count(replace(SMALL, has_qk_norm=True)) == 2 * 4
+    # a gated block with biases: gate and up 16 each, down 8
+    assert parameters.ffn_parameter_count(replace(SMALL, has_ffn_bias=True), 16) == 3 * 8 * 16 + 2 * 16 + 8
+    layer_norm = replace(SMALL, norm_weight_vectors=2)
+    assert parameters.norm_parameter_count(layer_norm) == 2 * 2 * 8
+    assert parameters.final_parameter_count(replace(layer_norm, other_parameter_count=5)) == 2 * 8 + 5
+
+
+def test_experts_in_every_second_layer_after_the_leading_dense_ones():
+    mixture = replace(SMALL, layer_count=9, expert_count=4, experts_per_token=2, expert_ffn_size=4)
+    assert parameters.moe_layer_count(replace(mixture, dense_layer_count=1, moe_layer_interval=2)) == 4
+    assert parameters.moe_layer_count(replace(mixture, dense_layer_count=3)) == 6
+    assert parameters.moe_layer_count(SMALL) == 0

@@ -1,0 +1,67 @@
+"""Contradictions between the fields of a scenario, each by its code and the figures that the sentence needs."""
+
+from __future__ import annotations
+
+import pytest
+
+from advisor.engine.problems import find_problems
+from advisor.engine.specs import LayoutRequest, Precision
+from tests.engine.cases import A100, H100, LLAMA3_70B, LLAMA31_405B, MIXTRAL_8X7B, cluster, plan
+
+
+def found(model=LLAMA3_70B, gpu=H100, gpu_count=64, job=None, **layout):
+    problems = find_problems(model, job or plan(), cluster(gpu, gpu_count), LayoutRequest(**layout))
+    return {problem.code: problem.params for problem in problems}
+
+
+def test_nothing_is_wrong_with_an_open_layout():
+    assert found() == {}
+
+
+def test_fp8_on_ampere_names_what_is_offered():
+    params = found(gpu=A100, job=plan(precision=Precision.FP8))["unsupported_precision"]
+    assert params["offered"] == "bf16, fp16"
+
+
+@pytest.mark.parametrize(
+    ("layout", "product"),
+    [
+        ({"tensor_parallel": 8, "pipeline_parallel": 16}, 128),
+        ({"tensor_parallel": 4, "pipeline_parallel": 2, "context_parallel": 16}, 128),
+        ({"pipeline_parallel": 3}, 3),
+    ],
+)
+def test_groups_that_do_not_divide_the_gpus(layout, product):
+    assert found(**layout)["layout_not_divisible"] == {"gpu_count": 64, "product": product}
+
+
+@pytest.mark.parametrize(
+    ("gpu_count", "layout", "product"),
+    [
+        (4, {"expert_parallel": 8}, 8),
+        (8, {"pipeline_parallel": 2, "expert_parallel": 8}, 16),
+        (8, {"tensor_parallel": 2, "expert_parallel": 8, "expert_tensor_parallel": 2}, 16),
+    ],
+)
+def test_experts_are_split_over_the_ranks_of_one_stage(gpu_count, layout, product):
+    assert found(MIXTRAL_8X7B, gpu_count=gpu_count, **layout)["layout_not_divisible"]["product"] == product
+
+
+def test_experts_that_share_the_ranks_of_tensor_and_data_groups_are_fine():
+    assert found(MIXTRAL_8X7B, gpu_count=8, tensor_parallel=2, expert_parallel=8) == {}
+    # without an expert group the tensor group splits experts, whatever the second figure says
+    assert found(MIXTRAL_8X7B, gpu_count=2, tensor_parallel=2, expert_parallel=1, expert_tensor_parallel=4) == {}
+
+
+def test_expert_groups_divide_the_experts_of_a_mixture():
+    assert found(expert_parallel=2)["experts_not_divisible"] == {"expert_parallel": 2, "expert_count": 0}
+    assert found(MIXTRAL_8X7B, expert_parallel=16)["experts_not_divisible"]["expert_count"] == 8
+    assert found(MIXTRAL_8X7B, expert_parallel=4) == {}
+
+
+def test_stages_and_their_chunks_need_layers():
+    assert found(gpu_count=128, pipeline_parallel=128)["more_stages_than_layers"]["pipeline_parallel"] == 128
+    chunks = found(pipeline_parallel=16, virtual_stage_count=8)["more_stages_than_layers"]
+    assert chunks == {"pipeline_parallel": 128, "layer_count": 80}
+    # arXiv:2407.21783, section 3.3.2: 126 layers on 16 stages, first and last chunk with embedding and head alone
+    assert found(LLAMA31_405B, pipeline_parallel=16, virtual_stage_count=8) == {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from advisor.calibration_data import current_calibration
 from advisor.engine.candidates import concatenate
-from advisor.engine.estimate import ScenarioError, domain_size, estimate
+from advisor.engine.estimate import ScenarioError, domain_size, error_band_fraction, estimate
 from advisor.engine.evaluate import evaluate
 from advisor.engine.fitting import available_bytes
 from advisor.engine.layouts import enumerate_layouts
@@ -227,3 +227,85 @@ def test_faster_links_and_memory_never_slow_a_step():
     assert run(on=cluster(gbit_per_second=800), layout=replace(STATED, pipeline_parallel=8)).time.step_seconds <= base
     quick = replace(H100, memory_bytes_per_second=2 * H100.memory_bytes_per_second)
     assert run(on=cluster(quick), layout=replace(STATED, pipeline_parallel=8)).time.step_seconds < base
+
+
+def test_steps_are_whole_and_the_last_one_is_partly_filled():
+    # 1 024 sequences of 4 096: 4 194 304 tokens a step
+    assert run(job=plan(tokens=4_194_304.0)).time.step_count == 1
+    assert run(job=plan(tokens=4_194_305.0)).time.step_count == 2
+    assert run(job=plan(tokens=None)).time.training_seconds is None
+
+
+def test_interruptions_grow_with_the_gpus_and_the_profile():
+    bare, shaky = run(), run(on=cluster(deployment=DeploymentProfile(interruption_rate_factor=10.0)))
+    # arXiv:2407.21783, Table 5: 419 unexpected interruptions in 54 days on 16 384 H100, about 2e-5 a GPU-hour
+    hours = 512 * bare.time.training_seconds / 3600
+    assert bare.time.interruptions_expected / hours == pytest.approx(2e-5, rel=0.1)
+    assert shaky.time.interruptions_expected / shaky.time.training_seconds == pytest.approx(
+        10 * bare.time.interruptions_expected / bare.time.training_seconds, rel=1e-12
+    )
+    assert shaky.time.goodput < bare.time.goodput
+
+
+def test_the_range_is_the_band_of_the_nearest_kind_of_run():
+    time = run().time
+    band = CALIBRATION.error_band_fraction["Hopper/dense"]
+    assert time.training_seconds_low == pytest.approx(time.training_seconds * (1 - band))
+    assert time.training_seconds_high == pytest.approx(time.training_seconds * (1 + band))
+
+
+def test_a_younger_part_of_a_family_takes_the_family_s_band():
+    # no dense Blackwell Ultra row of its own: that of Blackwell, not of all runs
+    bands = {"other": 0.5, "Blackwell/dense": 0.1, "Blackwell Ultra/moe": 0.3}
+    calibration = replace(CALIBRATION, error_band_fraction=bands)
+    younger = cluster(replace(H100, architecture="Blackwell Ultra"))
+    assert error_band_fraction(younger, LLAMA3_70B, calibration) == 0.1
+    assert error_band_fraction(younger, MIXTRAL_8X7B, calibration) == 0.3
+    assert error_band_fraction(cluster(replace(H100, architecture="Volta")), LLAMA3_70B, calibration) == 0.5
+
+
+def test_without_a_count_the_smallest_cluster_that_fits_is_taken():
+    answer = run(LLAMA2_7B, plan(global_batch_size=64), cluster(gpu_count=0), LayoutRequest())
+    assert answer.memory.fits
+    assert answer.layout.gpu_count == answer.scenario.cluster.gpu_count == 2
+    assert not run(LLAMA2_7B, plan(global_batch_size=64), cluster(gpu_count=1), LayoutRequest()).memory.fits
+
+
+def test_a_share_of_recomputed_layers_executes_that_share():
+    none, half, full = (
+        run(layout=replace(STATED, recomputation=kind, recomputed_layer_fraction=share)).flops
+        for kind, share in [(Recomputation.NONE, None), (Recomputation.FULL, 0.5), (Recomputation.FULL, 1.0)]
+    )
+    extra = full.hardware_flops_per_token - none.hardware_flops_per_token
+    assert half.hardware_flops_per_token - none.hardware_flops_per_token == pytest.approx(extra / 2)
+
+
+TINY = replace(
+    LLAMA2_7B, layer_count=1, hidden_size=1, ffn_size=1, head_count=1, kv_head_count=1, head_size=1, vocab_size=1
+)
+HUGE = replace(
+    LLAMA2_7B, layer_count=1000, hidden_size=262_144, ffn_size=1_048_576, head_count=2048, kv_head_count=2048
+)
+
+
+@pytest.mark.parametrize("model", [TINY, HUGE, LLAMA2_7B, MIXTRAL_8X7B], ids=["tiny", "1e15", "7b", "mixture"])
+@pytest.mark.parametrize("sequence_length", [1, 1_000_000])
+@pytest.mark.parametrize("gpu_count", [1, 8, 72])
+@pytest.mark.parametrize("rate", [0.0, 400.0])
+def test_absurd_jobs_have_finite_answers(model, sequence_length, gpu_count, rate):
+    job = plan(sequence_length=sequence_length, global_batch_size=72)
+    with np.errstate(all="raise", under="ignore"):
+        answer = run(model, job, cluster(gpu_count=gpu_count, gbit_per_second=rate), LayoutRequest())
+    values = [*asdict(answer.time).values(), *asdict(answer.memory).values(), *asdict(answer.flops).values()]
+    assert np.all(np.isfinite([float(value) for value in values]))
+    assert 0 < answer.time.mfu <= answer.time.hfu <= 1
+
+
+@pytest.mark.parametrize(("gpus", "per_server", "domain"), [(12, 4, 4), (40, 10, 1), (144, 72, 72)])
+def test_servers_of_other_sizes(gpus, per_server, domain):
+    gpu = replace(H100, scale_up_domain_size=domain, scale_up_bytes_per_second=450e9 if domain > 1 else 0.0)
+    on = replace(cluster(gpu, gpus), gpus_per_server=per_server)
+    answer = run(LLAMA2_7B, plan(global_batch_size=1440), on, LayoutRequest())
+    assert answer.memory.fits
+    assert answer.layout.gpu_count == gpus
+    assert max(domain, per_server) % answer.layout.tensor_parallel == 0

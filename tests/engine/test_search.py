@@ -155,3 +155,109 @@ def test_a_virtualized_profile_only_stretches_time():
     )
     ratio = lossy.recommended.estimate.time.training_seconds / bare.recommended.estimate.time.training_seconds
     assert ratio == pytest.approx(1.25, rel=1e-12)
+
+
+def h100(price=14.9):
+    return (option(H100, 400, price),)
+
+
+def test_a_deadline_that_is_met_to_the_second_is_met():
+    only = find(options=h100(), gpu_count=256)
+    seconds = only.recommended.estimate.time.training_seconds
+    assert find(options=h100(), gpu_count=256, deadline_seconds=seconds).recommended is not None
+    assert find(options=h100(), gpu_count=256, deadline_seconds=seconds * (1 - 1e-9)).recommended is None
+
+
+def test_cost_is_gpu_hours_times_price():
+    chosen = find(options=h100(2.0), gpu_count=256).recommended
+    assert chosen.cost == pytest.approx(256 * chosen.estimate.time.training_seconds / 3600 * 2.0, rel=1e-12)
+
+
+def test_a_budget_is_a_limit_and_the_reason_names_what_is_needed():
+    cost = find(options=h100(), gpu_count=256).recommended.cost
+    assert find(options=h100(), gpu_count=256, max_cost=cost).recommended is not None
+    over = find(options=h100(), gpu_count=256, max_cost=cost * 0.999)
+    assert over.recommended is None
+    assert [(r.code, r.params["cost"]) for r in over.rejected] == [("over_budget", pytest.approx(cost))]
+    assert [(p.code, p.params["cost"]) for p in over.relaxations] == [("relax_budget", pytest.approx(cost))]
+
+
+def test_the_dearer_kind_says_how_many_times_dearer():
+    result = find(gpu_count=256, options=(option(H100, 400, 14.9), option(A100, 200, 14.9)))
+    assert result.recommended.option.gpu.sku == H100.sku
+    (other,) = result.alternatives
+    (reason,) = result.rejected
+    assert reason.code == "dearer"
+    assert reason.params["cost_ratio"] == pytest.approx(other.cost / result.recommended.cost)
+    assert reason.params["cost_ratio"] > 1
+
+
+def test_more_interruptions_cost_time_in_search_as_in_an_estimate():
+    shaky = DeploymentProfile(interruption_rate_factor=100.0)
+    arguments = {"model": LLAMA3_70B, "plan": plan(), "target": Target(gpu_count=256), "calibration": CALIBRATION}
+    calm = search(**arguments, options=h100())
+    result = search(**arguments, options=h100(), deployment=shaky)
+    scenario = Scenario(model=LLAMA3_70B, plan=plan(), cluster=cluster(gpu_count=256, deployment=shaky))
+    alone = estimate(scenario, calibration=CALIBRATION)
+    assert alone.time.goodput < calm.recommended.estimate.time.goodput
+    hours = 256 * alone.time.training_seconds / 3600
+    assert result.recommended.cost == pytest.approx(hours * 14.9, rel=1e-12)
+
+
+def test_equal_points_stand_on_the_front_once():
+    twin = replace(H100, sku="nvidia-h100-twin")
+    once = find(options=h100()).pareto
+    twice = find(options=(option(H100, 400, 14.9), option(twin, 400, 14.9))).pareto
+    assert len(twice) == len(once)
+
+
+def test_what_a_deadline_requires_of_any_cluster():
+    deadline = 30 * SECONDS_PER_DAY
+    result = find(options=h100(), deadline_seconds=deadline)
+    needed, chosen = result.requirement, result.recommended
+    assert needed.sustained_flops_per_second == pytest.approx(chosen.estimate.flops.total_model_flops / deadline)
+    # the same sustained rate at the share of the peak that the recommended cluster reaches, goodput included
+    share = chosen.estimate.time.mfu * chosen.estimate.time.goodput
+    assert needed.dense_peak_flops_per_second == pytest.approx(needed.sustained_flops_per_second / share, rel=1e-3)
+
+
+def test_search_takes_whole_servers_and_says_so():
+    # two cards hold 7 B, but no server of eight is smaller than eight
+    result = find(LLAMA2_7B, options=h100(), max_gpu_count=4)
+    assert result.recommended is None
+    assert [r.params["smallest_gpu_count"] for r in result.rejected] == [8]
+    assert [p.params["gpu_count"] for p in result.relaxations] == [8]
+
+
+def test_a_size_beside_the_fastest_coarse_one_can_meet_the_deadline():
+    # every size alone against one search over all of them: the least time that any has must be found
+    sizes = cluster_sizes(8, Target(max_gpu_count=160))
+    alone = [find(options=h100(), gpu_count=size, max_gpu_count=160).recommended for size in sizes]
+    best = min(one.estimate.time.training_seconds for one in alone if one)
+    assert find(options=h100(), max_gpu_count=160, deadline_seconds=best).recommended is not None
+
+
+def test_nothing_left_of_the_memory_is_no_division_by_zero():
+    result = find(job=plan(memory_headroom_fraction=1.0))
+    assert result.recommended is None
+    assert {r.code for r in result.rejected} == {"does_not_fit"}
+
+
+@pytest.mark.parametrize("share", [0.25, 0.5, 0.75])
+def test_parts_of_the_layers_are_recomputed_where_that_is_what_fits(share):
+    # a card whose memory is just what this share needs: less recomputation does not fit, more is slower
+    job, on = plan(global_batch_size=512), cluster(gpu_count=64)
+    stated = LayoutRequest(
+        tensor_parallel=8, pipeline_parallel=4, context_parallel=1, expert_parallel=1, virtual_stage_count=1,
+        micro_batch_size=2, zero_stage=1, recomputation=Recomputation.FULL, recomputed_layer_fraction=share,
+    )  # fmt: skip
+    exact = estimate(Scenario(model=LLAMA3_70B, plan=job, cluster=on, layout=stated), calibration=CALIBRATION)
+    candidates = enumerate_layouts(
+        LLAMA3_70B, job, replace(stated, recomputation=Recomputation.NONE, recomputed_layer_fraction=None), [64], 8
+    )
+    rates = machine(on.gpu, 8, on.fabric, job, on.deployment, CALIBRATION)
+    budget = exact.memory.total_bytes
+    found = evaluate_fitting(workload(LLAMA3_70B, job), job, candidates, rates, CALIBRATION, budget)
+    assert found is not None
+    assert found[0].recomputed_fraction[0] <= share
+    assert found[1].time.step_seconds[0] <= exact.time.step_seconds

@@ -1,5 +1,6 @@
-// The sizing form beyond plain HTML: folding on narrow screens, entries kept when the server's form replaces ours,
-// focus after a submit, and a word when the server does not answer. Without this file the page works by full loads.
+// The sizing form beyond plain HTML: folding on narrow screens, one way of naming the model, entries kept when the
+// server's form replaces ours, focus after a submit, and a word when the server does not answer. Without this file the
+// page works by full loads.
 (() => {
   "use strict";
   const narrow = window.matchMedia("(max-width: 59.99rem)");
@@ -13,6 +14,23 @@
   };
   narrow.addEventListener("change", fold);
   fold();
+
+  // A known model and a parameter count exclude each other: taking one empties the other, and giving the model up
+  // brings the count back. Capturing, so that it has happened when htmx hears of the change.
+  const counts = ["parameters", "active_parameters"];
+  document.addEventListener("change", (event) => {
+    const form = event.target.form;
+    if (!form || form.id !== "sizing-form") return;
+    const { name, value } = event.target;
+    if (name === "preset") {
+      for (const field of counts.map((count) => form.elements[count])) {
+        if (value && field.value) field.dataset.before = field.value;
+        field.value = value ? "" : field.value || field.dataset.before || "";
+      }
+    } else if (counts.includes(name) && value.trim()) {
+      form.elements.preset.value = "";
+    }
+  }, true);
 
   let wasSubmitted = false;
   let typed = null;

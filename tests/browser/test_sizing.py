@@ -71,6 +71,24 @@ def test_a_change_updates_by_itself_and_history_walks_through_the_answers(page: 
     expect(page.locator("#id_tokens")).to_have_value("4T")
 
 
+def test_a_known_model_takes_the_place_of_a_count_and_back(page: Page) -> None:
+    page.goto(f"{CASE}&lang=en")
+    page.locator("#id_preset").select_option("llama-3-8b")
+    page.wait_for_url(re.compile("preset=llama-3-8b"), timeout=PATIENCE)
+    answered(page)
+    assert "parameters" not in query_of(page)
+    expect(page.locator("#id_parameters")).to_have_value("")
+    page.locator("#id_preset").select_option("")
+    page.wait_for_url(re.compile("parameters=7e9"), timeout=PATIENCE)
+    expect(page.locator("#id_parameters")).to_have_value("7B")
+    page.locator("#id_preset").select_option("llama-3-8b")
+    page.wait_for_url(re.compile("preset=llama-3-8b"), timeout=PATIENCE)
+    fill(page, parameters="13B")
+    page.locator("#id_tokens").focus()
+    page.wait_for_url(re.compile("parameters=1.3e10"), timeout=PATIENCE)
+    expect(page.locator("#id_preset")).to_have_value("")
+
+
 def test_a_fault_takes_the_focus_loses_nothing_and_goes_when_mended(page: Page) -> None:
     page.goto(f"{CASE}&lang=en")
     fill(page, parameters="8x7B")

@@ -64,6 +64,8 @@ def read_number(row: InputField, raw: Any) -> Quantity:
         return quantity
     if row.is_minimum_excluded and value <= row.minimum:
         raise Refused("not_above", value=shown(raw), **_range(row))
+    if row.is_minimum_excluded and value > row.maximum:  # a range would promise the excluded end
+        raise Refused("above_maximum", value=shown(raw), **_range(row))
     if not row.minimum <= value <= row.maximum:
         if row.kind is FieldKind.FRACTION and 1 < value <= 100:
             raise Refused("percent_expected", value=shown(raw))

@@ -33,6 +33,7 @@ FAULTS: dict[str, str | Promise] = {
     "not_finite": _("%(field)s is not a finite number; write a number such as %(example)s."),
     "out_of_range": _("%(field)s is %(value)s; write a value from %(minimum)s to %(maximum)s."),
     "not_above": _("%(field)s is %(value)s; write a value above %(minimum)s, up to %(maximum)s."),
+    "above_maximum": _("%(field)s is %(value)s; write a value of at most %(maximum)s."),
     "percent_expected": _("%(field)s is %(value)s; write a fraction such as 0.2, or 20%%."),
     "invalid_choice": _("%(field)s cannot be %(value)s; choose one of: %(choices)s."),
     "text_too_long": _("%(field)s is longer than %(limit)s characters."),
@@ -95,7 +96,7 @@ FAULTS: dict[str, str | Promise] = {
 
 def shown(value: Any) -> str:
     """A raw value as a message may repeat it: short, printable, and safe to encode."""
-    text = value if isinstance(value, str) else _json_like(value)
+    text = (value or "“”") if isinstance(value, str) else _json_like(value)
     text = text[: MAX_SHOWN + 1]
     text = "".join(char if char.isprintable() else "\ufffd" for char in text)
     return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"

@@ -29,9 +29,15 @@ SENTENCES: dict[str, str | Promise] = {
     "model_not_a_flag": _("%(field)s of the model must be true or false, not a %(type)s."),
     "model_not_a_text": _("%(field)s of the model must be a text, not a %(type)s."),
     "model_not_whole": _("%(field)s of the model must be a whole number, not %(value)s."),
-    "model_out_of_range": _("%(field)s of the model is %(value)s, which no model has."),
+    "model_out_of_range": _("%(field)s of the model is %(value)s; write a value from %(low)s to %(high)s."),
     "model_not_a_choice": _("%(field)s of the model cannot be %(value)s; choose one of: %(offered)s."),
-    "model_not_divisible": _("%(field)s of the model does not divide what it has to."),
+    "model_not_divisible": _(
+        "%(field)s of the model: %(head_count)s heads do not divide the hidden size of %(hidden_size)s; take a divisor."
+    ),
+    "model_kv_heads_not_divisible": _(
+        "%(field)s of the model: %(kv_head_count)s key-value heads do not divide the %(head_count)s attention heads; "
+        "take a divisor."
+    ),
     "model_too_large": _("The model description has more entries than the %(high)s that are read."),
     "model_too_deep": _("The model description nests deeper than the %(high)s levels that are read."),
     "model_too_many_parameters": _("The model has %(value)s parameters; at most %(high)s are sized."),
@@ -53,6 +59,7 @@ SENTENCES: dict[str, str | Promise] = {
     "experts_not_divisible": _(
         "Expert parallelism of %(expert_parallel)s does not divide the %(expert_count)s experts; take a divisor."
     ),
+    "no_experts": _("The model has no experts to share; leave expert parallelism at 1."),
     "no_admissible_layout": _(
         "No layout of %(gpu_count)s GPUs divides a global batch of %(global_batch_size)s sequences; "
         "take fewer GPUs or a larger batch."
@@ -194,8 +201,12 @@ def problem_message(code: str, params: Mapping[str, Any]) -> str:
     """The sentence of an engine problem or of one of ours; input faults keep their own wording."""
     if code == "does_not_fit":
         code = _does_not_fit(params)
+    if code == "experts_not_divisible" and not params.get("expert_count"):
+        code = "no_experts"
     if code == "model_missing" and params:
         code = "model_missing_field"
+    if code == "model_not_divisible" and "kv_head_count" in params:
+        code = "model_kv_heads_not_divisible"
     if code in SENTENCES:
         return filled(SENTENCES[code], params)
     if code in FAULTS:

@@ -262,6 +262,7 @@ REFUSED: list[tuple[str, Any, str, str]] = [
 REFUSED_RECOMMENDATION: list[tuple[str, Any, str, str]] = [
     ("/target/deadline_days", 0, "/target/deadline_days", "not_above"),
     ("/target/deadline_days", -1, "/target/deadline_days", "not_above"),
+    ("/target/deadline_days", 3651, "/target/deadline_days", "above_maximum"),
     ("/target/deadline_days", "3 fortnights", "/target/deadline_days", "quantity_time_unit"),
     ("/target/budget", 5, "/target/budget", "not_an_object"),
     ("/target/budget", {"currency": "CNY"}, "/target/budget/amount", "budget_incomplete"),

@@ -225,3 +225,54 @@ def test_samples_and_gigabytes_are_tokens():
     )
     # 3 bytes a Chinese character in UTF-8, 0.6 tokens each (DeepSeek API documentation): 500e9 / 3 x 0.6
     assert answer["training"]["tokens"] == 100e9
+
+
+class TestRefusalsSayWhatWouldPass:
+    @pytest.mark.parametrize(
+        ("change", "words"),
+        [
+            ({"layer_count": 1_000_000}, ("layer_count", "1,000,000", "write a value from 1 to")),
+            ({"kv_head_count": 5}, ("kv_head_count", "5 key-value heads", "32 attention heads", "divisor")),
+        ],
+        ids=["layers", "key-value heads"],
+    )
+    def test_a_shape(self, change, words):
+        shape = {
+            "layer_count": 32,
+            "hidden_size": 4096,
+            "ffn_size": 11008,
+            "head_count": 32,
+            "kv_head_count": 32,
+            "head_size": 128,
+            "vocab_size": 32000,
+        }
+        (error,) = refused({"model": {"architecture": shape | change}})
+        assert all(word in error["detail"] for word in words), error["detail"]
+
+    def test_heads_of_a_configuration(self):
+        config = {
+            "model_type": "llama",
+            "hidden_size": 4096,
+            "intermediate_size": 11008,
+            "num_hidden_layers": 32,
+            "num_attention_heads": 33,
+            "vocab_size": 32000,
+        }
+        (error,) = refused({"model": {"config": config}})
+        assert error["pointer"] == "/model/config/num_attention_heads"
+        assert all(word in error["detail"] for word in ("33 heads", "4,096", "divisor")), error["detail"]
+
+    def test_experts_of_a_dense_model(self):
+        body = {"model": {"parameters": "7B"}, "layout": {"expert_parallel": 8}, "cluster": {"gpu_count": 8}}
+        (error,) = refused(body)
+        assert (error["pointer"], error["code"]) == ("/layout/expert_parallel", "experts_not_divisible")
+        assert "leave expert parallelism at 1" in error["detail"]
+
+
+def refused(body: dict[str, Any]) -> list[dict[str, Any]]:
+    response = Client().post(
+        "/api/v1/estimates", json.dumps(body), content_type="application/json", headers={"accept-language": "en"}
+    )
+    assert response.status_code == 422
+    errors: list[dict[str, Any]] = response.json()["errors"]
+    return errors

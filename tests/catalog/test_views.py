@@ -68,7 +68,7 @@ def test_dense_and_sparse_are_labelled_in_table_and_page(visitor: Client) -> Non
     assert "With sparsity" in part
     assert '<data value="989400000000000"' in part
     assert "989.4" in part
-    assert "1,978.8" in part
+    assert "1,978.9" in part
 
 
 def test_the_address_holds_filter_and_order(visitor: Client) -> None:

@@ -14,14 +14,13 @@ from advisor.engine.candidates import Candidates, FloatArray, concatenate, from_
 from advisor.engine.evaluate import Evaluated, evaluate
 from advisor.engine.fitting import available_bytes, model_state_bytes, smallest_gpu_count_that_fits
 from advisor.engine.layouts import enumerate_layouts, micro_batch_count
-from advisor.engine.machine import Machine, machine
+from advisor.engine.machine import Machine, domain_size, machine
 from advisor.engine.problems import find_problems
 from advisor.engine.specs import (
     Assumption,
     ClusterSpec,
     Estimate,
     FlopsEstimate,
-    GpuSpec,
     Layout,
     LayoutRequest,
     MemoryEstimate,
@@ -59,11 +58,6 @@ class ScenarioError(ValueError):
     def __init__(self, problems: tuple[Problem, ...]) -> None:
         super().__init__("; ".join(f"{problem.field}: {problem.code}" for problem in problems))
         self.problems = problems
-
-
-def domain_size(gpu: GpuSpec, gpus_per_server: int) -> int:
-    """GPUs that exchange at the scale-up rate; without such links, those of one server over PCIe."""
-    return max(gpu.scale_up_domain_size if gpu.scale_up_bytes_per_second > 0 else gpus_per_server, 1)
 
 
 def is_fully_stated(request: LayoutRequest) -> bool:

@@ -8,6 +8,7 @@ from advisor.engine.buffers import NF4_BYTES, NF4_DOUBLE_QUANTIZED_BYTES, adapte
 from advisor.engine.calibration import Calibration
 from advisor.engine.evaluate import BLOCK_SIZE
 from advisor.engine.layouts import enumerate_layouts
+from advisor.engine.machine import domain_size
 from advisor.engine.memory import memory_per_gpu
 from advisor.engine.specs import GpuSpec, LayoutRequest, ModelSpec, TrainingPlan
 from advisor.engine.units import BYTES_16BIT
@@ -66,12 +67,12 @@ def smallest_gpu_count_that_fits(
     budget = available_bytes(gpu, plan)
     if budget <= 0:
         return None
-    domain = gpu.scale_up_domain_size if gpu.scale_up_bytes_per_second else gpus_per_server
+    domain = domain_size(gpu, gpus_per_server)
     floor = model_state_bytes(work, plan) / budget if plan.offload == "none" and not work.is_frozen else 0
     for size in server_multiples(gpus_per_server, limit):
         if size < floor:
             continue
-        candidates = enumerate_layouts(model, plan, request, [size], max(domain, 1))
+        candidates = enumerate_layouts(model, plan, request, [size], domain)
         for start in range(0, len(candidates), BLOCK_SIZE):
             block = candidates.take(slice(start, start + BLOCK_SIZE))
             if np.any(memory_per_gpu(work, plan, block, calibration, budget).total_bytes <= budget):

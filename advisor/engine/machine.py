@@ -74,6 +74,11 @@ def power_factor(gpu: GpuSpec, wide_peak: float, calibration: Calibration) -> fl
     return float(min(1.0, (gpu.tdp_watts / wide_peak / reference) ** calibration.power_exponent))
 
 
+def domain_size(gpu: GpuSpec, gpus_per_server: int) -> int:
+    """GPUs that exchange at the scale-up rate; without such links, those of one server over PCIe."""
+    return max(gpu.scale_up_domain_size if gpu.scale_up_bytes_per_second > 0 else gpus_per_server, 1)
+
+
 def machine(
     gpu: GpuSpec,
     gpus_per_server: int,
@@ -105,7 +110,6 @@ def machine(
     power = power_factor(gpu, _sixteen_bit_peak(gpu) or peak, calibration)
     has_link = gpu.scale_up_bytes_per_second > 0
     scale_up = gpu.scale_up_bytes_per_second if has_link else gpu.pcie_bytes_per_second
-    domain = gpu.scale_up_domain_size if has_link else gpus_per_server
     return Machine(
         gemm_flops_per_second=peak * efficiency * power,
         head_flops_per_second=wide_peak * wide_efficiency * power,
@@ -127,7 +131,7 @@ def machine(
             if plan.recipe is Recipe.MEGATRON
             else calibration.tensor_exposed_fraction_fsdp
         ),
-        domain_size=float(max(domain, 1)),
+        domain_size=float(domain_size(gpu, gpus_per_server)),
         quantization_bytes=quantization,
         element_bytes=_ELEMENT_BYTES.get(precision, 2.0),
         elementwise_factor=(calibration.elementwise_factor if is_fused else calibration.elementwise_factor_fsdp),

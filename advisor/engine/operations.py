@@ -14,8 +14,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from advisor.engine.calibration import Calibration
-from advisor.engine.candidates import FloatArray
+from advisor.engine.candidates import Candidates, FloatArray
 from advisor.engine.machine import Machine
 from advisor.engine.units import BYTES_16BIT, BYTES_FP32
 from advisor.engine.workload import Workload
@@ -128,3 +130,65 @@ def expert_costs(work: Workload, machine: Machine, calibration: Calibration) -> 
         2 * calibration.layer_launch_seconds,
     )
     return forward, backward
+
+
+@dataclass(frozen=True, slots=True)
+class LayerCompute:
+    """Seconds of one layer of either kind for one micro-batch, and of its attention core forward."""
+
+    dense_forward: FloatArray
+    dense_backward: FloatArray
+    moe_forward: FloatArray
+    moe_backward: FloatArray
+    core: FloatArray
+
+
+def layer_compute(
+    work: Workload,
+    cand: Candidates,
+    machine: Machine,
+    calibration: Calibration,
+    tokens: FloatArray,
+    norm_split: FloatArray,
+) -> LayerCompute:
+    """Seconds of one layer, forward and backward; at least what the host needs to launch it.
+
+    Parameters
+    ----------
+    work, machine, calibration
+        The job, the achieved rates and the constants.
+    cand : Candidates, shape (N,)
+    tokens, norm_split : ndarray, shape (N,)
+        Tokens of a micro-batch on a context rank; ranks that split norms and residuals. [1]
+
+    Returns
+    -------
+    LayerCompute
+        Arrays of shape (N,). [s]
+    """
+    t = cand.tensor_parallel
+    forward, backward = dense_layer_costs(work, machine, calibration, work.ffn_size, work.dense_ffn_count)
+    dense_forward = forward.seconds(tokens, t, norm_split)
+    dense_backward = backward.seconds(tokens, t, norm_split)
+    core_forward, _ = core_seconds(work, machine, calibration)
+    core = core_forward * tokens / t
+    if work.expert_count:
+        forward, backward = dense_layer_costs(work, machine, calibration, work.shared_width, work.shared_ffn_count)
+        routed_forward, routed_backward = expert_costs(work, machine, calibration)
+        experts_per_rank = work.expert_count / (cand.expert_parallel * cand.expert_tensor_parallel)
+        moe_forward = forward.seconds(tokens, t, norm_split) + (
+            tokens * routed_forward.routed / t + experts_per_rank * routed_forward.weights + routed_forward.fixed
+        )
+        moe_backward = backward.seconds(tokens, t, norm_split) + (
+            tokens * routed_backward.routed / t + experts_per_rank * routed_backward.weights + routed_backward.fixed
+        )
+    else:
+        moe_forward = moe_backward = np.zeros_like(tokens)
+
+    return LayerCompute(
+        dense_forward=np.maximum(dense_forward, calibration.layer_host_seconds),
+        dense_backward=np.maximum(dense_backward, calibration.layer_host_seconds),
+        moe_forward=np.maximum(moe_forward, calibration.moe_layer_host_seconds),
+        moe_backward=np.maximum(moe_backward, calibration.moe_layer_host_seconds),
+        core=core,
+    )

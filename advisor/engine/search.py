@@ -19,13 +19,12 @@ from advisor.engine.estimate import (
     assemble,
     checkpoint_interval_seconds,
     checkpoint_stall_seconds,
-    domain_size,
     open_recomputation,
 )
 from advisor.engine.evaluate import Evaluated, LayoutPool, evaluate_pool, join_evaluated
 from advisor.engine.fitting import available_bytes, model_state_bytes
 from advisor.engine.layouts import enumerate_layouts
-from advisor.engine.machine import Machine, compute_precision, dense_peak, machine
+from advisor.engine.machine import Machine, compute_precision, dense_peak, domain_size, machine
 from advisor.engine.memory import memory_per_gpu
 from advisor.engine.reliability import DEFAULT_RESTART, assumed_number, goodput_fraction, interruption_rate
 from advisor.engine.search_reasons import Question, SizeTable, rejections, relaxations, requirement

@@ -23,8 +23,8 @@ from advisor.engine.calibration import Calibration
 from advisor.engine.candidates import Candidates, FloatArray, stage_layers
 from advisor.engine.machine import Machine
 from advisor.engine.memory import MemoryArrays
-from advisor.engine.operations import FLASH_BACKWARD_FLOPS, core_seconds, dense_layer_costs, expert_costs
-from advisor.engine.specs import TrainingPlan
+from advisor.engine.operations import FLASH_BACKWARD_FLOPS, layer_compute
+from advisor.engine.specs import RECOMPUTATION_CODES, Recomputation, TrainingPlan
 from advisor.engine.units import BYTES_16BIT, BYTES_FP32
 from advisor.engine.workload import Workload, state_bytes
 
@@ -111,6 +111,36 @@ def _all_to_all_seconds(
     return np.where(x > 1, inside + across + hop * np.log2(x), 0.0)
 
 
+def _layer_communication(
+    work: Workload,
+    cand: Candidates,
+    machine: Machine,
+    links: _Links,
+    calibration: Calibration,
+    tokens: FloatArray,
+    core: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Communication of one dense and one mixture-of-experts layer that compute has to wait for, both directions."""
+    t, c, recompute = cand.tensor_parallel, cand.context_parallel, cand.recomputed_fraction
+    hidden_bytes = BYTES_16BIT * tokens * work.hidden_size
+    shift = collectives.ring_shift_seconds(hidden_bytes, t, links.tensor_rate, links.tensor_latency)
+    tensor = machine.tensor_exposed_fraction * np.where(t > 1, 4 * shift, 0.0)
+    kv_bytes = BYTES_16BIT * tokens * 2 * work.kv_width / t
+    ring = (c - 1) * (kv_bytes / links.context_rate + machine.scale_up_hop_seconds)
+    context = np.maximum(ring - calibration.context_overlap_fraction * core, 0.0)
+    context_backward = np.maximum(2 * ring - calibration.context_overlap_fraction * FLASH_BACKWARD_FLOPS * core, 0.0)
+    exchange = (
+        2 * _all_to_all_seconds(work, cand, machine, tokens, calibration)
+        if work.expert_count
+        else np.zeros_like(tokens)
+    )
+    # experts that are not split over tensor ranks exchange tokens instead of all-reducing
+    moe_tensor = tensor * np.where(cand.expert_tensor_parallel >= t, 1.0, 0.5)
+    comm_dense = 2 * tensor + context + context_backward + recompute * (tensor + context)
+    comm_moe = 2 * (moe_tensor + exchange) + context + context_backward
+    return comm_dense, comm_moe + recompute * (moe_tensor + exchange + context)
+
+
 def step_time(
     work: Workload,
     plan: TrainingPlan,
@@ -145,52 +175,11 @@ def step_time(
     tokens = cand.micro_batch_size * work.sequence_length / c
     links = _links(cand, machine)
     recompute = cand.recomputed_fraction
-    repeats_core = cand.recomputation == 1
-
-    # compute of one layer, forward and backward
-    forward, backward = dense_layer_costs(work, machine, calibration, work.ffn_size, work.dense_ffn_count)
-    dense_forward = forward.seconds(tokens, t, norm_split)
-    dense_backward = backward.seconds(tokens, t, norm_split)
-    core_forward, _ = core_seconds(work, machine, calibration)
-    core = core_forward * tokens / t
-    if work.expert_count:
-        forward, backward = dense_layer_costs(work, machine, calibration, work.shared_width, work.shared_ffn_count)
-        routed_forward, routed_backward = expert_costs(work, machine, calibration)
-        experts_per_rank = work.expert_count / (cand.expert_parallel * cand.expert_tensor_parallel)
-        moe_forward = forward.seconds(tokens, t, norm_split) + (
-            tokens * routed_forward.routed / t + experts_per_rank * routed_forward.weights + routed_forward.fixed
-        )
-        moe_backward = backward.seconds(tokens, t, norm_split) + (
-            tokens * routed_backward.routed / t + experts_per_rank * routed_backward.weights + routed_backward.fixed
-        )
-    else:
-        moe_forward = moe_backward = np.zeros_like(tokens)
-
-    # a layer takes at least as long as the host needs to launch it
-    dense_forward = np.maximum(dense_forward, calibration.layer_host_seconds)
-    dense_backward = np.maximum(dense_backward, calibration.layer_host_seconds)
-    moe_forward = np.maximum(moe_forward, calibration.moe_layer_host_seconds)
-    moe_backward = np.maximum(moe_backward, calibration.moe_layer_host_seconds)
-
-    # communication of one layer and direction that compute has to wait for
-    hidden_bytes = BYTES_16BIT * tokens * work.hidden_size
-    shift = collectives.ring_shift_seconds(hidden_bytes, t, links.tensor_rate, links.tensor_latency)
-    tensor = machine.tensor_exposed_fraction * np.where(t > 1, 4 * shift, 0.0)
-    kv_bytes = BYTES_16BIT * tokens * 2 * work.kv_width / t
-    ring = (c - 1) * (kv_bytes / links.context_rate + machine.scale_up_hop_seconds)
-    context = np.maximum(ring - calibration.context_overlap_fraction * core, 0.0)
-    context_backward = np.maximum(2 * ring - calibration.context_overlap_fraction * FLASH_BACKWARD_FLOPS * core, 0.0)
-    exchange = (
-        2 * _all_to_all_seconds(work, cand, machine, tokens, calibration)
-        if work.expert_count
-        else np.zeros_like(tokens)
-    )
-    # experts that are not split over tensor ranks exchange tokens instead of all-reducing
-    moe_tensor = tensor * np.where(cand.expert_tensor_parallel >= t, 1.0, 0.5)
-    comm_dense = 2 * tensor + context + context_backward + recompute * (tensor + context)
-    comm_moe = 2 * (moe_tensor + exchange) + context + context_backward
-    comm_moe = comm_moe + recompute * (moe_tensor + exchange + context)
-
+    layer = layer_compute(work, cand, machine, calibration, tokens, norm_split)
+    comm_dense, comm_moe = _layer_communication(work, cand, machine, links, calibration, tokens, layer.core)
+    dense_forward, dense_backward = layer.dense_forward, layer.dense_backward
+    moe_forward, moe_backward, core = layer.moe_forward, layer.moe_backward, layer.core
+    repeats_core = cand.recomputation == RECOMPUTATION_CODES[Recomputation.SELECTIVE]
     compute_dense = dense_forward * (1 + recompute) + dense_backward + np.where(repeats_core, core, 0.0)
     compute_moe = moe_forward * (1 + recompute) + moe_backward + np.where(repeats_core, core, 0.0)
 
@@ -225,6 +214,7 @@ def step_time(
         (layers.dense_middle, layers.moe_middle, 0.0),
         (layers.dense_last, layers.moe_last, np.where(single, 0.0, head)),
     )
+    hidden_bytes = BYTES_16BIT * tokens * work.hidden_size
     transfer = np.where(
         p > 1,
         calibration.pipeline_exposed_fraction

@@ -10,11 +10,11 @@ import numpy as np
 from advisor.calibration_data import current_calibration
 from advisor.engine.calibration import Calibration
 from advisor.engine.candidates import Candidates
-from advisor.engine.estimate import best_index, domain_size
+from advisor.engine.estimate import best_index
 from advisor.engine.evaluate import evaluate
 from advisor.engine.fitting import available_bytes
 from advisor.engine.layouts import enumerate_layouts
-from advisor.engine.machine import Machine, machine
+from advisor.engine.machine import Machine, domain_size, machine
 from advisor.engine.specs import DeploymentProfile, GpuSpec, LayoutRequest, ModelSpec, TrainingPlan
 from advisor.engine.workload import Workload, workload
 from advisor.hardware import hardware_options, load_parts

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from advisor.calibration_data import current_calibration
 from advisor.engine.candidates import concatenate
-from advisor.engine.estimate import ScenarioError, domain_size, error_band_fraction, estimate
+from advisor.engine.estimate import ScenarioError, error_band_fraction, estimate
 from advisor.engine.evaluate import evaluate
 from advisor.engine.fitting import available_bytes
 from advisor.engine.layouts import enumerate_layouts
-from advisor.engine.machine import machine
+from advisor.engine.machine import domain_size, machine
 from advisor.engine.specs import (
     AttentionKernel,
     DeploymentProfile,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from advisor.bill_of_materials import Bill
 from advisor.engine.acceptance import AcceptanceInputs, AcceptanceTest, acceptance_tests
 from advisor.engine.launch import LaunchRequest, launch
 from advisor.engine.specs import Estimate, Precision
+from advisor.engine.units import GIGA, MEGA
 from advisor.figures import (
     format_duration,
     format_flops_rate,
@@ -105,7 +107,7 @@ def _test_answer(test: AcceptanceTest) -> dict[str, Any]:
         "threshold": test.threshold,
         "threshold_text": _threshold_text(test),
         "unit": test.unit,
-        "tool": test.tool,
+        "tool": re.sub(r"(?<=\d) x (?=\d)", "\u00a0×\u00a0", test.tool),
         "source": source_text(test.source),
     }
 
@@ -116,7 +118,7 @@ def _threshold_text(test: AcceptanceTest) -> str:
     value = test.threshold
     shown = {
         "FLOP/s": lambda: format_flops_rate(value),
-        "B/s": lambda: f"{format_gb(value)}/s",
+        "B/s": lambda: f"{format_gb(value)}/s" if value >= GIGA / 10 else f"{format_significant(value / MEGA)} MB/s",
         "B": lambda: format_gib(value),
         "W": lambda: format_watts(value),
         "s": lambda: format_duration(value) if value else "0 s",

@@ -58,7 +58,7 @@ class PlainDecimalField(forms.CharField):
 
     def prepare_value(self, value: Any) -> Any:
         if isinstance(value, Decimal):
-            text = f"{value * self.scale:f}"
+            text = f"{value * self.scale:,f}"
             return text.rstrip("0").rstrip(".") if "." in text else text
         return value
 

@@ -193,20 +193,21 @@ class EditableLine:
 
 def line_forms(lines: Sequence[QuoteLine], data: Any = None) -> list[EditableLine]:
     """A form for each line that has its own price."""
-    return [
-        EditableLine(
-            line,
-            None
-            if line.is_included
-            else LineForm(
-                data,
-                prefix=f"line-{line.position}",
-                initial={name: getattr(line, name) for name in LINE_FIELDS},
-                auto_id=f"id_line_{line.position}_%s",
-            ),
-        )
-        for line in lines
-    ]
+    return [EditableLine(line, None if line.is_included else _line_form(line, data)) for line in lines]
+
+
+def _line_form(line: QuoteLine, data: Any) -> LineForm:
+    form = LineForm(
+        data,
+        prefix=f"line-{line.position}",
+        initial={name: getattr(line, name) for name in LINE_FIELDS},
+        auto_id=f"id_line_{line.position}_%s",
+    )
+    if line.revision.basis == Basis.PURCHASE:  # what is bought has no months
+        form.fields["period_count"].widget = forms.HiddenInput()
+    if line.unit_price is None:
+        form.fields["unit_price"].widget.attrs["placeholder"] = _("price missing")
+    return form
 
 
 class ReasonForm(PaperTextMixin, forms.Form):

@@ -13,11 +13,11 @@ from typing import Any
 from django import template
 from django.template import Context
 from django.utils import translation
-from django.utils.html import format_html_join
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, pgettext, pgettext_lazy
 
-from advisor.figures import format_count, format_significant
+from advisor.figures import format_count, format_duration, format_significant
 from quotes.paper import DJANGO_LANGUAGES
 
 register = template.Library()
@@ -92,13 +92,26 @@ def severity(code: str) -> Any:
     return SEVERITIES.get(code, code)
 
 
+RECIPES = {"megatron": "Megatron-LM", "fsdp": "PyTorch FSDP", "deepspeed": "DeepSpeed", "pure_bf16": "BF16"}
+
+
 @register.simple_tag
 def assumption_value(row: Mapping[str, Any]) -> str:
-    """Value and unit of an assumption; a number with three digits, a count as it is."""
+    """Value and unit of an assumption; a number with three digits, a count as it is, a time in its usual unit."""
     value, unit = row.get("value"), str(row.get("unit") or "")
+    if row.get("name") == "recipe":
+        return RECIPES.get(str(value), str(value))
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        if unit == "s":
+            return format_duration(value)
+        if unit == "tokens":
+            return f"{format_count(value)}\u00a0{gettext('tokens')}"
+        if 0 < abs(value) < 1e-3:
+            digits, power = f"{value:.2e}".split("e")
+            return format_html('{} × 10<sup class="power">−{}</sup>\u00a0{}', digits, abs(int(power)), unit)
     if value is None:
-        shown = "—"
-    elif isinstance(value, bool):
+        return "—"
+    if isinstance(value, bool):
         shown = gettext("yes") if value else gettext("no")
     elif isinstance(value, int | float):
         shown = format_count(value) if float(value).is_integer() and abs(value) < 1e9 else format_significant(value)

@@ -10,7 +10,7 @@ from django.utils import translation
 from advisor.engine import interruption_rates, ownership, power, reliability, storage
 from advisor.engine.acceptance import AcceptanceInputs, acceptance_tests
 from advisor.engine.specs import Assumption
-from advisor.source_words import SOURCES, source_text
+from advisor.source_words import FIELD_NAMES, GENERIC_PARTS, SOURCES, field_text, part_text, source_text
 
 MODULES = (interruption_rates, ownership, power, reliability, storage)
 
@@ -58,3 +58,21 @@ def test_chinese_differs_and_a_bare_citation_stays():
     with translation.override("zh-hans"):
         assert source_text("need of the checkpoint plan") != "need of the checkpoint plan"
         assert source_text("arXiv:1910.02054") == "arXiv:1910.02054"
+
+
+def test_generic_parts_are_described_and_models_stay():
+    with translation.override("zh-hans"):
+        assert part_text("generic Cat 6 patch cable 3 m") == "6 类网线，3 m"
+        assert part_text("NVIDIA MMA4Z00-NS") == "NVIDIA MMA4Z00-NS"
+        assert [name for name in GENERIC_PARTS if part_text(name) == name] == []
+    with translation.override("en"):
+        assert part_text("generic Cat 6 patch cable 3 m") == "Cat 6 patch cable 3 m"
+
+
+def test_columns_have_names_for_readers():
+    with translation.override("zh-hans"):
+        assert field_text("min_cuda") == "最低 CUDA 版本"
+        assert [column for column in FIELD_NAMES if field_text(column) == FIELD_NAMES[column]] == []
+    with translation.override("en"):
+        assert field_text("tdp_w") == "maximum power"
+        assert field_text("some_column") == "some column"

@@ -108,6 +108,28 @@ class TestToPaper:
         ):
             assert words in text, words
 
+    def test_the_chinese_appendix_is_chinese_to_the_last_word(self, cluster):
+        """Codes, makes and titles of publications stay; every sentence and name of ours has Chinese in it."""
+        basis = draft_from_answers(cluster[0], basis="purchase", query=cluster[1]).sizing["by_language"]["zh-Hans"]
+        configuration = basis["configuration"]
+        texts = [
+            *configuration["reasons"],
+            *(check["message"] for check in configuration["checks"]),
+            *(test["name"] for test in configuration["acceptance"]),
+            *(row["label"] for row in configuration["estimate"]["assumptions"]),
+            *(row["origin_label"] for row in configuration["estimate"]["assumptions"]),
+            *(row["source"] for row in configuration["estimate"]["assumptions"] if row["source"]),
+        ]
+        assert len(texts) > 40
+        assert [text for text in texts if not re.search("[\u4e00-\u9fff]", text)] == []
+        assert [text for text in texts if re.search(r"\b[a-z]+_[a-z_]+\b", text)] == []
+
+    def test_generic_parts_have_chinese_names_on_chinese_paper(self, as_alice, cluster):
+        draft = _make(as_alice, cluster, "purchase")
+        for line in draft.lines.filter(kind__in=("rack", "pdu", "service", "management_node")):
+            assert re.search("[\u4e00-\u9fff]", line.name_zh), line.sku
+            assert not re.search("[\u4e00-\u9fff]", line.name_en), line.sku
+
     def test_a_draft_of_the_cluster_renders_with_its_open_prices(self, as_alice, cluster):
         draft = _make(as_alice, cluster, "purchase")
         html = pdf.render_html(snapshot.build(draft, list(draft.lines.all())))

@@ -68,6 +68,12 @@ def test_percent_is_stored_as_a_fraction_and_shown_as_percent():
     assert PERCENT.prepare_value(Decimal("0.06250")) == "6.25"
 
 
+def test_a_price_comes_back_in_groups_and_is_read_again():
+    shown = PRICE.prepare_value(Decimal("3444148.9400"))
+    assert shown == "3,444,148.94"
+    assert PRICE.clean(shown) == Decimal("3444148.94")
+
+
 def test_text_for_paper():
     assert paper_text("  Ame\u0301lie\u2011X ") == "Am\u00e9lie-X"
     assert paper_text("a\r\nb", has_lines=True) == "a\nb"

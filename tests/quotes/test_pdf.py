@@ -11,9 +11,13 @@ from decimal import Decimal
 
 import pypdf
 import pytest
+from django.utils import translation
+from django.utils.html import escape
 
 from quotes import fonts, pdf, snapshot
 from quotes.models import Language
+from quotes.paper import paper_of
+from quotes.templatetags.paper import assumption_value
 from tests.quotes.drafts import line, make_draft
 
 pytest.importorskip("weasyprint")
@@ -83,11 +87,32 @@ class TestLanguages:
             assert words in text, words
 
     def test_the_language_is_the_quotes_and_not_the_readers(self, make):
-        from django.utils import translation
-
         draft = make(language=Language.ENGLISH)
         with translation.override("zh-hans"):
             assert "价税合计" not in pdf.render_html(_snapshot(draft))
+
+    def test_clauses_stand_beside_each_other(self, make):
+        content = _snapshot(make(language=Language.BILINGUAL))
+        html = pdf.render_html(content)
+        for first, second in zip(*content["terms"]["paragraphs"].values(), strict=True):
+            pair = re.search(re.escape(escape(first)) + r"</td><td[^>]*>" + re.escape(escape(second)), html)
+            other = re.search(re.escape(escape(second)) + r"</td><td[^>]*>" + re.escape(escape(first)), html)
+            assert pair or other, first
+
+    def test_the_hour_is_named_as_each_language_says_it(self, make):
+        assert "北京时间 24:00" in pdf.render_html(_snapshot(make(language=Language.CHINESE)))
+        assert "24:00 Beijing time" in pdf.render_html(_snapshot(make(language=Language.ENGLISH)))
+
+    def test_a_spare_says_what_it_is_and_months_stand_apart_from_the_unit(self, make):
+        rows = [
+            line("2", Decimal("10.00"), "0.13", unit="server_month", period_count=12),
+            line("1", Decimal("10.00"), "0.13", kind="spare_server", unit="server_month", period_count=12),
+            line("1", Decimal("5.00"), "0.06", kind="storage", unit="month", period_count=12),
+        ]
+        content = _snapshot(make(language=Language.CHINESE, basis="rental", term_months=12, lines=rows))
+        with translation.override("zh-hans"):
+            shown = {str(row.unit): str(row.role) for row in paper_of(content).rows if row.kind == "line"}
+        assert shown == {"台": "备机，用于替换故障服务器", "套": ""}
 
 
 class TestPages:
@@ -103,6 +128,16 @@ class TestPages:
         assert sum(page.count("价税合计") for page in pages) == 1
         (last,) = [page for page in pages if "价税合计" in page]
         assert last.count("sku-") >= 2  # the totals never stand alone
+
+    @pytest.mark.parametrize("count", [9, 13, 17])
+    def test_the_signatures_are_drawn_once_wherever_the_page_ends(self, make, count):
+        rows = [line("1", Decimal("10.00"), "0.13", sku=f"sku-{n}") for n in range(count)]
+        reader = _read(pdf.render(_snapshot(make(lines=rows, language=Language.BILINGUAL))))
+        pages = [_squeezed(page.extract_text()) for page in reader.pages]
+        # one seal each for seller and buyer, on the page of their headings
+        assert [page.count("盖章处") for page in pages if "盖章处" in page] == [2]
+        (last,) = [page for page in pages if "盖章处" in page]
+        assert "买方确认" in last
 
     def test_a_draft_is_marked_and_has_no_number(self, make):
         reader = _read(pdf.render(_snapshot(make(), number=None)))
@@ -200,12 +235,38 @@ class TestFonts:
         assert fonts.missing_characters("好𠮷好𠮷") == ["𠮷"]
 
 
+@pytest.mark.parametrize(
+    ("row", "chinese", "english"),
+    [
+        ({"name": "recipe", "value": "megatron", "unit": ""}, "Megatron-LM", "Megatron-LM"),
+        ({"name": "restart_seconds", "value": 600.0, "unit": "s"}, "10\u00a0分钟", "10\u00a0min"),
+        (
+            {"name": "global_batch_tokens", "value": 4194304, "unit": "tokens"},
+            "4,194,304\u00a0token",
+            "4,194,304\u00a0tokens",
+        ),
+        (
+            {"name": "rate", "value": 5.4813e-9, "unit": "1/s"},
+            '5.48 × 10<sup class="power">−9</sup>\u00a01/s',
+            '5.48 × 10<sup class="power">−9</sup>\u00a01/s',
+        ),
+        ({"name": "share", "value": 0.72561, "unit": ""}, "0.726", "0.726"),
+        ({"name": "unknown", "value": None, "unit": "s"}, "—", "—"),
+    ],
+    ids=lambda value: value["name"] if isinstance(value, dict) else "",
+)
+def test_assumptions_as_people_write_them(row, chinese, english):
+    with translation.override("zh-hans"):
+        assert assumption_value(row) == chinese
+    with translation.override("en"):
+        assert assumption_value(row) == english
+
+
 def test_every_label_of_the_paper_is_translated():
     """`{% label %}` takes message ids of the templates; one without Chinese would print English on Chinese paper."""
     from pathlib import Path
 
     from django.conf import settings
-    from django.utils import translation
 
     found = set()
     for path in (Path(settings.BASE_DIR) / "templates" / "quotes" / "pdf").glob("*.html"):

@@ -14,6 +14,7 @@ from django.utils import timezone, translation
 from quotes import access, snapshot
 from quotes.models import AuditEntry, NumberSeries, QuoteDocument, QuoteRevision
 from quotes.numbers import NumberLostError, held_number, take
+from quotes.paper import paper_of
 from quotes.services import (
     IssueRefusedError,
     LineEdit,
@@ -241,6 +242,20 @@ class TestFaults:
         assert fault.params == {"sku": "sku-9", "book": "book-1", "date": draft.pricing_date.isoformat()}
         for word in fault.params.values():
             assert word in fault.message
+
+    def test_a_fault_names_the_line_by_the_number_on_the_paper(self, as_alice):
+        rows = [
+            line("1", D(5), "0.06", kind="service", sku="svc"),  # printed last: services stand under the hardware
+            line("1", D(5), "0.13"),
+            line("8", None, "0.13", kind="gpu", sku="part", is_included=True),  # a part has no number
+            line("1", None, "0.13", kind="switch", sku="sku-9"),
+        ]
+        draft = make_draft(as_alice, lines=rows)
+        with translation.override("en"):
+            (fault,) = issue_faults(draft, list(draft.lines.all()), timezone.now())
+        assert fault.message.startswith("Line 2, sku-9:")
+        printed = [(row.position, row.sku) for row in paper_of(snapshot.build(draft, list(draft.lines.all()))).rows]
+        assert (2, "sku-9") in printed
 
     def test_missing_parts_are_named(self, as_alice):
         draft = make_draft(as_alice, lines=[])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import time
 from decimal import Decimal
 
@@ -210,6 +211,17 @@ class TestEditor:
         assert 'value="typed"' in page
         assert "is not a number" in page
         assert QuoteRevision.objects.get().project == "集群一期"
+
+    def test_a_wrong_line_is_named_above_the_form(self, desk, draft):
+        address = reverse("quotes:save", args=[draft.quote.public_id])
+        response = desk.post(address, _payload(draft, **{"line-1-quantity": "-1", "contact_email": "nobody"}))
+        page = response.content.decode()
+        summary = page[page.index('id="error-summary"') : page.index('id="editor"')]
+        assert "2 entries need a change" in summary
+        (target,) = re.findall(r'href="#([^"]*quantity)"', summary)
+        assert f'id="{target}"' in page
+        assert "Line 1, sample-server, Quantity" in summary
+        assert 'href="#id_contact_email"' in summary
 
     def test_the_second_of_two_editors_is_told(self, desk, draft):
         address = reverse("quotes:save", args=[draft.quote.public_id])

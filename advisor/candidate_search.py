@@ -75,7 +75,9 @@ def searched_hardware(setting: Setting) -> Hardware:
             elif gpu not in gpus:
                 gpus.append(gpu)
     else:
-        gpus = list(selectable_gpus(parts))
+        offered = selectable_gpus(parts)
+        gpus = [gpu for gpu in offered if not gpu.is_consumer_card]
+        rejected += [rejection_answer(parts, gpu.sku, "consumer_card", {}) for gpu in offered if gpu.is_consumer_card]
     rental = setting.books.get(("rental", cost_currency(checked))) if checked.basis != "purchase" else None
     purchase = setting.book("purchase") if checked.basis != "rental" else None
     options = hardware_options(

@@ -41,6 +41,11 @@ class GpuPart(Part):
     not_sizeable_reason: str
 
     @property
+    def is_consumer_card(self) -> bool:
+        """GeForce cards have no peer-to-peer (software stacks of the catalogue) and no licence for data centres."""
+        return "GeForce" in self.name
+
+    @property
     def is_module(self) -> bool:
         """Sits on a GPU board (SXM, OAM): the board takes all its GPUs or none."""
         return self.form_factor.upper() != "PCIE"

@@ -124,6 +124,10 @@ REJECTIONS: dict[str, str | Promise] = {
         "%(gpu)s misses the deadline: %(training_seconds)s on %(gpu_count)s GPUs against %(deadline_seconds)s."
     ),
     "over_budget": _("%(gpu)s: its cheapest run costs %(amount)s, the budget is %(budget)s."),
+    "consumer_card": _(
+        "%(gpu)s is a consumer card: no peer-to-peer between cards, and its driver licence rules out data centres. "
+        "Name it to have it sized."
+    ),
     "gpu_not_orderable": _("No orderable server of the catalogue takes %(gpu)s."),
     "exceeds_site": _(
         "%(gpu)s: the site's power and racks take %(limit)s GPUs of it, less than one server or the size asked."

@@ -21,6 +21,7 @@ from advisor.engine.specs import (
     Scenario,
     TrainingPlan,
 )
+from advisor.engine.units import BYTES_16BIT, BYTES_FP32
 from advisor.evidence_hardware import default_gpus_per_server, fabric_of, gpu_by_label, number, whole
 from advisor.evidence_labels import (
     FLASH_ATTENTION_YEAR,
@@ -283,7 +284,7 @@ def _scenario(row: Mapping[str, str], notes: list[str]) -> Scenario | str:
         precision=precision,
         optimizer=Optimizer.MUON if re.search(r"\bmuon\b", row["notes"], re.IGNORECASE) else Optimizer.ADAMW,
         recipe=recipe,
-        gradient_bytes_per_parameter=4 if "fp32 grad" in row["precision"].lower() else None,
+        gradient_bytes_per_parameter=_gradient_bytes(row),
         attention=attention,
         # llm-foundry takes fused_crossentropy unless told otherwise (modeling_mpt.py, loss_fn)
         uses_fused_loss=True if "llm-foundry" in row["framework"].lower() else None,
@@ -294,6 +295,17 @@ def _scenario(row: Mapping[str, str], notes: list[str]) -> Scenario | str:
     cluster = ClusterSpec(gpu=gpu, gpu_count=gpu_count, gpus_per_server=per_server, fabric=fabric)
     layout = _layout(row, model, recipe, per_server, notes)
     return Scenario(model=model, plan=plan, cluster=cluster, layout=layout)
+
+
+def _gradient_bytes(row: Mapping[str, str]) -> int | None:
+    """Type that gradients are reduced in, where the row or its framework says; None: the recipe's own."""
+    precision = row["precision"].lower()
+    if "fp32 grad" in precision:
+        return BYTES_FP32
+    # llm-foundry's PURE and the bfSixteen policy of fms-fsdp set the reduction's type to bf16 as well
+    if "pure" in precision or "fms-fsdp" in row["framework"].lower():
+        return BYTES_16BIT
+    return None
 
 
 def _fraction_of_percent(text: str) -> float | None:

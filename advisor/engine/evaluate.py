@@ -18,8 +18,9 @@ from advisor.engine.specs import RECOMPUTATION_CODES, Recomputation, TrainingPla
 from advisor.engine.timing import TimeArrays, step_time
 from advisor.engine.workload import Workload
 
-# about 16k float64 values an array keep a block's temporaries in the second-level cache: 3x faster than whole arrays
-BLOCK_SIZE = 16_384
+# about 6k float64 values an array keep a block's hundred temporaries in the second-level cache; measured between
+# 4k and 16k, whole arrays are 3x slower
+BLOCK_SIZE = 6_144
 
 IntArray = NDArray[np.int64]
 Arrays = TypeVar("Arrays", MemoryArrays, TimeArrays)

@@ -13,8 +13,6 @@ from advisor.engine.saved_tensors import SavedTensors, saved_tensors
 from advisor.engine.specs import AttentionKernel, Method, ModelKind, ModelSpec, Optimizer, Recipe, TrainingPlan
 from advisor.engine.units import BYTES_16BIT, BYTES_FP32
 
-FROZEN = (Method.LORA, Method.QLORA)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
@@ -100,9 +98,9 @@ def workload(model: ModelSpec, plan: TrainingPlan) -> Workload:
         final_parameters=parameters.final_parameter_count(model),
         tied_embeddings=model.tied_embeddings,
         attention_core_flops_per_token=flops.attention_core_flops_per_token(model, plan.sequence_length),
-        adapter_parameters=flops.adapter_parameter_count(model, plan) if plan.method in FROZEN else 0,
+        adapter_parameters=flops.adapter_parameter_count(model, plan) if plan.method in flops.FROZEN_METHODS else 0,
         parameter_count=parameters.parameter_count(model),
-        is_frozen=plan.method in FROZEN,
+        is_frozen=plan.method in flops.FROZEN_METHODS,
         is_eager=plan.attention is AttentionKernel.EAGER,
         is_quantized=plan.method is Method.QLORA,
         saved=saved_tensors(model, plan, adapted_input_width(model, plan)),
@@ -116,7 +114,7 @@ def adapted_input_width(model: ModelSpec, plan: TrainingPlan) -> int:
     With dropout each adapter keeps its own dropped copy of the input (0.05 in the usual recipes); without it, adapters
     that read the same tensor share one copy, and the attention output is kept anyway.
     """
-    if plan.lora is None or plan.method not in FROZEN:
+    if plan.lora is None or plan.method not in flops.FROZEN_METHODS:
         return 0
     targets = plan.lora.targets
     widths = {"o": model.head_count * (model.v_head_size or model.head_size), "down": model.ffn_size}

@@ -215,9 +215,11 @@ LANGUAGE_CODE = "zh-hans"
 LANGUAGES = [("zh-hans", "中文"), ("en", "English")]
 LANGUAGE_COOKIE_NAME = "lang"
 # one folder an area, each with its own django.po, so that an area's words stand together
-LOCALE_PATHS = [
-    BASE_DIR / "config" / "locale" / area for area in ("site", "page", "input", "answer", "catalog", "quotes")
-]
+LOCALE_AREAS = (
+    *("site", "page", "input", "answer", "catalog", "quotes"),
+    *("spreadsheets", "parts", "approval", "paper", "outside", "sensitivity"),
+)
+LOCALE_PATHS = [BASE_DIR / "config" / "locale" / area for area in LOCALE_AREAS]
 # The seller's: a quote is valid through the end of its printed day there.
 TIME_ZONE = env_time_zone("SELLER_TIME_ZONE", "Asia/Shanghai")
 USE_TZ = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from quotes.services.creation import CustomerData, quote_create, quote_create_from_recommendation, quote_duplicate
-from quotes.services.editing import LineEdit, StaleEditError, quote_cancel, quote_edit, quote_revise
+from quotes.services.editing import quote_cancel, quote_edit, quote_revise
 from quotes.services.issuing import Fault, IssueRefusedError, issue_faults, quote_issue
 from quotes.services.lifecycle import (
     quote_accept,
@@ -14,9 +14,11 @@ from quotes.services.lifecycle import (
     quote_unshare,
     quote_withdraw,
 )
+from quotes.services.line_edits import AddedLine, LineEdit, StaleEditError
 from quotes.services.log import require_open
 
 __all__ = [
+    "AddedLine",
     "CustomerData",
     "Fault",
     "IssueRefusedError",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
@@ -14,6 +14,7 @@ from django.utils import timezone
 from quotes import access
 from quotes.models import QuoteLine, QuoteRevision, SellerEntity, Terms
 from quotes.services.creation import CONTENT_FIELDS, copied_lines, store_totals
+from quotes.services.line_edits import AddedLine, LineEdit, StaleEditError, apply_lines
 from quotes.services.log import checked, locked, log
 from quotes.states import Action, State, TransitionError
 
@@ -22,25 +23,6 @@ EDITABLE_FIELDS = frozenset(CONTENT_FIELDS) - {"basis", "currency", "price_book"
     "valid_through",
     "internal_note",
 }
-LINE_FIELDS = ("quantity", "period_count", "unit_price", "discount_fraction", "tax_rate", "change_reason")
-
-
-class StaleEditError(Exception):
-    """Someone else saved since the editor was opened; nothing was overwritten."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LineEdit:
-    """New values of one line, by its position; `unit_price` None leaves the price open."""
-
-    position: int
-    quantity: Decimal
-    period_count: int
-    unit_price: Decimal | None
-    discount_fraction: Decimal
-    tax_rate: Decimal
-    change_reason: str = ""
-    is_removed: bool = False
 
 
 def quote_edit(
@@ -50,8 +32,13 @@ def quote_edit(
     expected_version: int,
     fields: Mapping[str, Any],
     lines: Sequence[LineEdit] = (),
+    added: Sequence[AddedLine] = (),
+    order: Sequence[int] = (),
 ) -> QuoteRevision:
-    """Change a draft. Raises `StaleEditError` when it is no longer at `expected_version`."""
+    """Change a draft; lines by the rules of `line_edits.apply_lines`.
+
+    Raises `StaleEditError` when it is no longer at `expected_version`.
+    """
     unknown = fields.keys() - EDITABLE_FIELDS
     if unknown:
         raise ValueError(f"Not editable: {', '.join(sorted(unknown))}.")
@@ -61,14 +48,10 @@ def quote_edit(
         if current.content_version != expected_version:
             raise StaleEditError(f"The draft is at version {current.content_version}, not {expected_version}.")
         before, after = _apply(current, fields)
-        rows = list(current.lines.all())
-        line_changes = _apply_lines(rows, lines)
-        rows, removed = _without_removed(rows, lines)
-        line_changes += removed
+        rows, line_changes = apply_lines(current, lines, added=added, order=order)
         current.content_version += 1
         current.full_clean(exclude=["quote"])
         current.save()
-        QuoteLine.objects.bulk_update(rows, LINE_FIELDS)
         store_totals(current, rows)
         log(
             actor, Action.EDIT, current, before=before, after=after | {"lines": line_changes} if line_changes else after
@@ -138,45 +121,6 @@ def _apply(revision: QuoteRevision, fields: Mapping[str, Any]) -> tuple[dict[str
             before[name], after[name] = _plain(old), _plain(value)
             setattr(revision, name, value)
     return before, after
-
-
-def _apply_lines(rows: Sequence[QuoteLine], edits: Sequence[LineEdit]) -> list[dict[str, Any]]:
-    by_position = {row.position: row for row in rows}
-    changes: list[dict[str, Any]] = []
-    for edit in edits:
-        row = by_position.get(edit.position)
-        if row is None:
-            raise StaleEditError(f"There is no line {edit.position}.")
-        if row.is_included or edit.is_removed:
-            continue
-        changed: dict[str, Any] = {}
-        for name in LINE_FIELDS:
-            old, new = getattr(row, name), getattr(edit, name)
-            if old != new:
-                changed[name] = [_plain(old), _plain(new)]
-                setattr(row, name, new)
-        if changed:
-            row.full_clean(exclude=["revision"], validate_unique=False)
-            changes.append({"position": row.position, **changed})
-    return changes
-
-
-def _without_removed(
-    rows: Sequence[QuoteLine], edits: Sequence[LineEdit]
-) -> tuple[list[QuoteLine], list[dict[str, Any]]]:
-    """Take lines out, and with each the parts that its price covers."""
-    positions = {edit.position for edit in edits if edit.is_removed}
-    kept: list[QuoteLine] = []
-    removed: list[dict[str, Any]] = []
-    is_under_removed = False
-    for row in rows:
-        is_under_removed = row.position in positions or (row.is_included and is_under_removed)
-        if is_under_removed:
-            removed.append({"position": row.position, "removed": row.sku or row.name_en})
-            row.delete()
-        else:
-            kept.append(row)
-    return kept, removed
 
 
 def _plain(value: Any) -> Any:

@@ -29,7 +29,7 @@ from quotes.models import (
 )
 from quotes.paper import line_numbers
 from quotes.pdf import render as render_pdf
-from quotes.services.editing import StaleEditError
+from quotes.services.line_edits import StaleEditError
 from quotes.services.log import checked, locked, log
 from quotes.states import LIVE_STATES, Action, State, state_after
 

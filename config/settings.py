@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import environ
@@ -63,6 +64,15 @@ def env_list(name: str, default: list[str]) -> list[str]:
     return [item.strip() for item in os.environ.get(name, "").split(",") if item.strip()] or default
 
 
+def env_address(name: str, default: str) -> str:
+    """An http(s) address without path, as links outside the site start."""
+    value = env_text(name, default).rstrip("/")
+    parts = urlsplit(value)
+    if parts.scheme not in {"http", "https"} or not parts.netloc or parts.path or parts.query or parts.username:
+        raise ImproperlyConfigured(f"{name} is {value!r}; write an address such as https://advisor.example.")
+    return value
+
+
 def env_time_zone(name: str, default: str) -> str:
     value = env_text(name, default)
     try:
@@ -108,6 +118,8 @@ ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", LOCAL_HOSTS)
 NUM_PROXIES = env_int("NUM_PROXIES", 0)
 # Off where only this machine can ask; a public host without HTTPS must say so with HTTPS=false.
 HTTPS = env_bool("HTTPS", not DEBUG and not set(ALLOWED_HOSTS) <= set(LOCAL_HOSTS))
+# What links in mails, on paper and in embedding pages start with.
+PUBLIC_URL = env_address("PUBLIC_URL", f"http://127.0.0.1:{env_int('PORT', 8000)}")
 
 INSTALLED_APPS = [
     "django.contrib.admin",

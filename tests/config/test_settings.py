@@ -100,3 +100,15 @@ def test_the_site_does_not_start_with_a_malformed_setting() -> None:
     )
     assert result.returncode != 0
     assert "DEBUG is 'perhaps'; write true or false." in result.stderr
+
+
+@pytest.mark.parametrize("value", ["advisor.example", "ftp://advisor.example", "https://a.example/path", "https://u@a"])
+def test_an_address_that_links_cannot_start_with_is_refused(monkeypatch, value):
+    monkeypatch.setenv("PUBLIC_URL", value)
+    with pytest.raises(ImproperlyConfigured, match="PUBLIC_URL is"):
+        settings.env_address("PUBLIC_URL", "")
+
+
+def test_an_address_loses_its_last_slash(monkeypatch):
+    monkeypatch.setenv("PUBLIC_URL", "https://advisor.example/")
+    assert settings.env_address("PUBLIC_URL", "") == "https://advisor.example"

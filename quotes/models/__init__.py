@@ -9,9 +9,12 @@ from __future__ import annotations
 from quotes.models.choices import CURRENCIES, STATE_LABELS, TAX_MODES, Basis, Language, Paper
 from quotes.models.frozen import FrozenError
 from quotes.models.lines import MAX_LINES, MAX_QUANTITY, MAX_UNIT_PRICE, QuoteLine
+from quotes.models.outbox import MailKind, MailState, OutboxMail
 from quotes.models.parties import SellerEntity, Terms
 from quotes.models.records import AuditEntry, CustomerLink, QuoteDocument, link_digest, new_link_token
+from quotes.models.requests import QuoteRequest, RequestState
 from quotes.models.revisions import NumberSeries, Quote, QuoteRevision, RevisionQuerySet, end_of_day
+from quotes.models.tokens import ApiToken, IdempotentCall, Scope
 
 __all__ = [
     "CURRENCIES",
@@ -20,18 +23,26 @@ __all__ = [
     "MAX_UNIT_PRICE",
     "STATE_LABELS",
     "TAX_MODES",
+    "ApiToken",
     "AuditEntry",
     "Basis",
     "CustomerLink",
     "FrozenError",
+    "IdempotentCall",
     "Language",
+    "MailKind",
+    "MailState",
     "NumberSeries",
+    "OutboxMail",
     "Paper",
     "Quote",
     "QuoteDocument",
     "QuoteLine",
+    "QuoteRequest",
     "QuoteRevision",
+    "RequestState",
     "RevisionQuerySet",
+    "Scope",
     "SellerEntity",
     "Terms",
     "end_of_day",

@@ -1,16 +1,46 @@
-"""One cell of a catalogue file -> one checked value in base units. Pure; a wrong cell raises CellError."""
+"""One cell of a catalogue file <-> one checked value in base units. Pure; a wrong cell raises CellError."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal, InvalidOperation
+from enum import StrEnum
 
 from django.utils.translation import gettext as _
 
 Cell = str | int | float | bool | Decimal | date | list[str] | dict[str, int] | None
 Parser = Callable[[str], Cell]
+
+
+class Shape(StrEnum):
+    """What kind of value a spreadsheet keeps in such a cell, and so which habits of writing may be met in it."""
+
+    TEXT = "text"
+    NUMBER = "number"
+    MONEY = "money"
+    PERCENT = "percent"
+    DATE = "date"
+    FLAG = "flag"
+
+
+def _plain(value: Cell) -> str:
+    return "" if value is None else str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class CellFormat:
+    """Reads the text of a cell, and writes a value as the text that reads back as the same value."""
+
+    read: Parser
+    write: Callable[[Cell], str] = _plain
+    shape: Shape = Shape.TEXT
+
+    def __call__(self, raw: str) -> Cell:
+        return self.read(raw)
+
 
 _SKU = re.compile(r"[a-z0-9][a-z0-9._-]*")
 _WHOLE = re.compile(r"\d+")
@@ -23,11 +53,10 @@ class CellError(ValueError):
     """The sentence that says what is wrong with a cell."""
 
 
-def text(raw: str) -> str:
-    return raw
+text = CellFormat(str)
 
 
-def sku(raw: str) -> str:
+def _read_sku(raw: str) -> str:
     if not _SKU.fullmatch(raw) or len(raw) > 80:
         raise CellError(
             _("“%(value)s” is no SKU: lower-case letters, digits, dots, hyphens, underscores.") % {"value": raw}
@@ -35,7 +64,10 @@ def sku(raw: str) -> str:
     return raw
 
 
-def choice(*allowed: str) -> Parser:
+sku = CellFormat(_read_sku)
+
+
+def choice(*allowed: str) -> CellFormat:
     def parse(raw: str) -> str:
         if raw not in allowed:
             raise CellError(
@@ -43,7 +75,7 @@ def choice(*allowed: str) -> Parser:
             )
         return raw
 
-    return parse
+    return CellFormat(parse)
 
 
 def number(raw: str) -> Decimal:
@@ -56,7 +88,16 @@ def number(raw: str) -> Decimal:
     return value
 
 
-def quantity(factor: int | Decimal = 1, *, minimum: int | None = None) -> Parser:
+def digits(value: Cell, factor: int | Decimal = 1) -> str:
+    """A figure in units of `factor`: all its digits, no exponent, no tail of zeros."""
+    if value is None:
+        return ""
+    exact = Decimal(repr(value)) if isinstance(value, float) else Decimal(str(value))
+    plain = f"{exact / factor:f}"
+    return plain.rstrip("0").rstrip(".") if "." in plain else plain
+
+
+def quantity(factor: int | Decimal = 1, *, minimum: int | None = None) -> CellFormat:
     """A figure x factor as a float, above zero, or at least `minimum` where one is given."""
 
     def parse(raw: str) -> float:
@@ -65,10 +106,10 @@ def quantity(factor: int | Decimal = 1, *, minimum: int | None = None) -> Parser
             raise CellError(_("%(value)s must be above zero.") % {"value": raw})
         return float(value * factor)
 
-    return parse
+    return CellFormat(parse, lambda value: digits(value, factor), Shape.NUMBER)
 
 
-def count(factor: int = 1, *, minimum: int = 1) -> Parser:
+def count(factor: int = 1, *, minimum: int = 1) -> CellFormat:
     """A whole number x factor."""
 
     def parse(raw: str) -> int:
@@ -79,54 +120,74 @@ def count(factor: int = 1, *, minimum: int = 1) -> Parser:
             raise CellError(_("%(value)s is below %(minimum)s.") % {"value": raw, "minimum": minimum})
         return int(value)
 
-    return parse
+    return CellFormat(parse, lambda value: digits(value, factor), Shape.NUMBER)
 
 
-def money(raw: str) -> Decimal:
+def _read_money(raw: str) -> Decimal:
     value = number(raw)
     if value < 0:
         raise CellError(_("A price cannot be negative: %(value)s.") % {"value": raw})
     return value
 
 
-def fraction_of_percent(raw: str) -> Decimal:
+money = CellFormat(_read_money, digits, Shape.MONEY)
+
+
+def _read_percent(raw: str) -> Decimal:
     value = number(raw) / 100
     if value < 0:
         raise CellError(_("A percentage cannot be negative: %(value)s.") % {"value": raw})
     return value
 
 
-def yes_no(raw: str) -> bool:
+fraction_of_percent = CellFormat(_read_percent, lambda value: digits(value, Decimal("0.01")), Shape.PERCENT)
+
+
+def _read_yes_no(raw: str) -> bool:
     answers = {"y": True, "yes": True, "n": False, "no": False}
     if raw not in answers:
         raise CellError(_("“%(value)s” is neither y nor n.") % {"value": raw})
     return answers[raw]
 
 
-def day(raw: str) -> date:
+yes_no = CellFormat(_read_yes_no, lambda value: "" if value is None else "y" if value else "n", Shape.FLAG)
+
+
+def _read_day(raw: str) -> date:
     try:
         return date.fromisoformat(raw)
     except ValueError:
         raise CellError(_("“%(value)s” is not a date (YYYY-MM-DD).") % {"value": raw}) from None
 
 
-def partial_day(raw: str) -> date:
-    """`2026`, `2026-08` or `2026-08-22`; what is missing counts as the first."""
+day = CellFormat(_read_day, _plain, Shape.DATE)
+
+
+def _read_partial_day(raw: str) -> date:
     match = _PARTIAL_DATE.fullmatch(raw)
     if not match:
         raise CellError(_("“%(value)s” is not a date (YYYY, YYYY-MM or YYYY-MM-DD).") % {"value": raw})
-    return day(f"{match[1]}-{match[2] or '01'}-{match[3] or '01'}")
+    return _read_day(f"{match[1]}-{match[2] or '01'}-{match[3] or '01'}")
 
 
-def names(raw: str) -> list[str]:
-    """Parts of a cell between semicolons."""
+# `2026`, `2026-08` or `2026-08-22`; what is missing counts as the first
+partial_day = CellFormat(_read_partial_day, _plain, Shape.DATE)
+
+
+def _split(raw: str) -> list[str]:
     return [part.strip() for part in raw.split(";") if part.strip()]
 
 
-def counts_by_rate(raw: str) -> dict[str, int]:
-    """`400G:2048;200G:8192`."""
+def _joined(value: Cell) -> str:
+    return ";".join(value) if isinstance(value, list) else _plain(value)
+
+
+names = CellFormat(lambda raw: _split(raw), _joined)  # parts of a cell between semicolons
+
+
+def _read_counts_by_rate(raw: str) -> dict[str, int]:
     counts: dict[str, int] = {}
-    for part in names(raw):
+    for part in _split(raw):
         rate, _separator, value = part.partition(":")
         if not _WHOLE.fullmatch(value):
             raise CellError(_("“%(value)s” is not a list like 400G:2048;200G:8192.") % {"value": raw})
@@ -134,12 +195,22 @@ def counts_by_rate(raw: str) -> dict[str, int]:
     return counts
 
 
-def one_count_or_none(raw: str) -> int | None:
-    """A range such as `4-8`, or `many`, is no count; its text is kept beside."""
+def _rates_text(value: Cell) -> str:
+    return ";".join(f"{rate}:{count}" for rate, count in value.items()) if isinstance(value, dict) else _plain(value)
+
+
+counts_by_rate = CellFormat(_read_counts_by_rate, _rates_text)  # `400G:2048;200G:8192`
+
+
+def _read_one_count(raw: str) -> int | None:
     return int(raw) if _WHOLE.fullmatch(raw) else None
 
 
-def window(position: int) -> Parser:
+# a range such as `4-8`, or `many`, is no count; its text is kept beside
+one_count_or_none = CellFormat(_read_one_count)
+
+
+def window(position: int) -> CellFormat:
     """Sliding window `size[/local:global]`: size, windowed layers of a period, layers of a period."""
 
     def parse(raw: str) -> int:
@@ -149,4 +220,4 @@ def window(position: int) -> Parser:
         local, everywhere = int(match[2] or 1), int(match[3] or 0)
         return (int(match[1]), local, local + everywhere)[position]
 
-    return parse
+    return CellFormat(parse)

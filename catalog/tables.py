@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from catalog import cells
-from catalog.cells import Cell, Parser
+from catalog.cells import Cell, CellFormat
 from catalog.units import BITS_PER_BYTE, GIBI, GIGA, KILO, MEBI, MEGA, SECONDS_PER_HOUR, SECONDS_PER_MINUTE, TERA
 
 GBIT = Decimal(GIGA) / BITS_PER_BYTE  # one Gbit/s in B/s
@@ -19,7 +19,7 @@ class Column:
 
     header: str
     field: str
-    parse: Parser
+    parse: CellFormat
     is_required: bool = False
     empty: Cell = None
     is_optional_header: bool = False  # the whole column may be missing
@@ -34,18 +34,18 @@ class FileTable:
     has_shared_skus: bool = True  # its keys share one name space with the other parts
 
 
-def must(header: str, field: str = "", parse: Parser = cells.text) -> Column:
+def must(header: str, field: str = "", parse: CellFormat = cells.text) -> Column:
     return Column(header=header, field=field or header, parse=parse, is_required=True)
 
 
-def may(header: str, field: str = "", parse: Parser = cells.text, *, empty: Cell = None) -> Column:
+def may(header: str, field: str = "", parse: CellFormat = cells.text, *, empty: Cell = None) -> Column:
     """An optional cell. Texts are empty strings, everything else NULL unless `empty` says otherwise."""
     return Column(
         header=header, field=field or header, parse=parse, empty="" if parse is cells.text and empty is None else empty
     )
 
 
-def extra(header: str, field: str, parse: Parser, *, empty: Cell = None) -> Column:
+def extra(header: str, field: str, parse: CellFormat, *, empty: Cell = None) -> Column:
     """A column that a file may leave out altogether."""
     return Column(header=header, field=field, parse=parse, empty=empty, is_optional_header=True)
 

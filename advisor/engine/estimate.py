@@ -6,11 +6,10 @@ import math
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from advisor.engine import flops, parameters, reliability, storage
+from advisor.engine import flops, parameters, reliability, training_time
 from advisor.engine.calibration import Calibration, by_family
-from advisor.engine.candidates import Candidates, FloatArray, concatenate, from_layout
+from advisor.engine.candidates import Candidates, concatenate, from_layout
 from advisor.engine.evaluate import Evaluated, evaluate
 from advisor.engine.fitting import available_bytes, model_state_bytes, smallest_gpu_count_that_fits
 from advisor.engine.layouts import enumerate_layouts, micro_batch_count
@@ -46,10 +45,6 @@ MEMORY_PARTS = (
     "overhead_bytes",
     "total_bytes",
 )
-
-
-# a planning floor, ours: most published runs save every 10 minutes to 3 hours
-SHORTEST_CHECKPOINT_INTERVAL_SECONDS = 600.0
 
 
 class ScenarioError(ValueError):
@@ -205,7 +200,7 @@ def assemble(
         total_model_flops=None if plan.tokens is None else work.model_flops_per_token * plan.tokens,
         six_n_d_flops=None if plan.tokens is None else flops.six_n_d_flops(model, plan.tokens),
     )
-    time = time_estimate(scenario, evaluated, index, batch, counts, rates, calibration)
+    time = time_estimate(scenario, work, evaluated, index, batch, counts, rates, calibration)
     problems: list[Problem] = []
     if not memory.fits:
         problems.append(does_not_fit(scenario, work, memory, calibration))
@@ -251,23 +246,9 @@ def error_band_fraction(cluster: ClusterSpec, model: ModelSpec, calibration: Cal
     return by_family(calibration.error_band_fraction, cluster.gpu.architecture, kind)
 
 
-def checkpoint_stall_seconds(plan: TrainingPlan, work: Workload, gpu_count: float) -> float:
-    """Time that training stands still for one asynchronous checkpoint: the copy to host memory. [s]"""
-    trained = work.adapter_parameters if work.is_frozen else work.parameter_count
-    size = storage.checkpoint_bytes(plan, work.parameter_count, trained)
-    return float(reliability.checkpoint_stall_seconds(size, gpu_count, 1e9, is_asynchronous=True))
-
-
-def checkpoint_interval_seconds(stall_seconds: ArrayLike, mean_seconds_between_interruptions: ArrayLike) -> FloatArray:
-    """Young/Daly interval, but never below what storage and operators bear: an asynchronous stall is so short that the
-    optimum alone would save every few seconds. [s]
-    """
-    optimum = reliability.young_daly_interval_seconds(stall_seconds, mean_seconds_between_interruptions)
-    return np.maximum(optimum, SHORTEST_CHECKPOINT_INTERVAL_SECONDS)
-
-
 def time_estimate(
     scenario: Scenario,
+    work: Workload,
     evaluated: Evaluated,
     index: int,
     batch: int,
@@ -276,28 +257,24 @@ def time_estimate(
     calibration: Calibration,
 ) -> TimeEstimate:
     plan, cluster = scenario.plan, scenario.cluster
-    slowdown = 1 / (1 - cluster.deployment.throughput_loss_fraction)
-    step = float(evaluated.time.step_seconds[index]) * slowdown
+    slower = training_time.slowdown(cluster.deployment)
+    step = float(evaluated.time.step_seconds[index]) * slower
     tokens_per_second = batch * plan.sequence_length / step
     per_gpu = tokens_per_second / cluster.gpu_count
     achieved = per_gpu * counts.model_flops_per_token
-    rate = reliability.assumed_number(reliability.interruption_rate(cluster.gpu.architecture, cluster.gpu.name))
-    rate *= cluster.deployment.interruption_rate_factor
-    work = workload(scenario.model, plan)
-    stall = checkpoint_stall_seconds(plan, work, cluster.gpu_count)
-    restart = reliability.assumed_number(reliability.DEFAULT_RESTART)
-    mean_between = 1 / (rate * cluster.gpu_count)
-    interval = float(checkpoint_interval_seconds(stall, mean_between))
-    goodput = float(reliability.goodput_fraction(cluster.gpu_count, stall, restart, rate, interval))
+    rate = training_time.interruptions_per_gpu_second(cluster.gpu, cluster.deployment)
+    run = training_time.availability(plan, work, cluster.gpu_count, rate)
+    goodput = float(run.goodput)
     step_count = None if plan.tokens is None else math.ceil(plan.tokens / (batch * plan.sequence_length))
     training = None if step_count is None else step_count * step / goodput
     band = error_band_fraction(cluster, scenario.model, calibration)
+    low, high = (None, None) if training is None else training_time.range_seconds(training, band, run)
     return TimeEstimate(
         step_seconds=step,
-        compute_seconds=float(evaluated.time.compute_seconds[index]) * slowdown,
-        exposed_communication_seconds=float(evaluated.time.exposed_communication_seconds[index]) * slowdown,
-        bubble_seconds=float(evaluated.time.bubble_seconds[index]) * slowdown,
-        optimizer_seconds=float(evaluated.time.optimizer_seconds[index]) * slowdown,
+        compute_seconds=float(evaluated.time.compute_seconds[index]) * slower,
+        exposed_communication_seconds=float(evaluated.time.exposed_communication_seconds[index]) * slower,
+        bubble_seconds=float(evaluated.time.bubble_seconds[index]) * slower,
+        optimizer_seconds=float(evaluated.time.optimizer_seconds[index]) * slower,
         tokens_per_second=tokens_per_second,
         tokens_per_second_per_gpu=per_gpu,
         model_flops_per_second_per_gpu=achieved,
@@ -305,12 +282,12 @@ def time_estimate(
         hfu=per_gpu * counts.hardware_flops_per_token / rates.dense_peak_flops_per_second,
         step_count=step_count,
         training_seconds=training,
-        training_seconds_low=None if training is None else training * (1 - band),
-        training_seconds_high=None if training is None else training * (1 + band),
+        training_seconds_low=low,
+        training_seconds_high=high,
         goodput=goodput,
         error_band_fraction=band,
-        interruptions_expected=None if training is None else training / mean_between,
-        checkpoint_interval_seconds=interval,
+        interruptions_expected=None if training is None else training / float(run.mean_seconds_between_interruptions),
+        checkpoint_interval_seconds=float(run.checkpoint_interval_seconds),
     )
 
 

@@ -13,12 +13,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from advisor.engine import training_time
 from advisor.engine.calibration import Calibration
 from advisor.engine.candidates import Candidates, FloatArray, concatenate
 from advisor.engine.estimate import (
     assemble,
-    checkpoint_interval_seconds,
-    checkpoint_stall_seconds,
     open_recomputation,
 )
 from advisor.engine.evaluate import Evaluated, LayoutPool, evaluate_pool, join_evaluated
@@ -26,7 +25,6 @@ from advisor.engine.fitting import available_bytes, model_state_bytes
 from advisor.engine.layouts import enumerate_layouts
 from advisor.engine.machine import Machine, compute_precision, dense_peak, domain_size, machine
 from advisor.engine.memory import memory_per_gpu
-from advisor.engine.reliability import DEFAULT_RESTART, assumed_number, goodput_fraction, interruption_rate
 from advisor.engine.search_reasons import Question, SizeTable, rejections, relaxations, requirement
 from advisor.engine.specs import (
     Candidate,
@@ -158,8 +156,9 @@ def _around(sizes: list[int], coarse: list[int], chosen: int) -> list[int]:
 
 def _table(question: Question, option: HardwareOption, rates: Machine, best: _Best) -> SizeTable:
     counts = best.candidates.gpu_count
-    step = best.evaluated.time.step_seconds / (1 - question.deployment.throughput_loss_fraction)
-    training = training_seconds(question, option, counts, step, best.candidates.global_batch_size)
+    step = best.evaluated.time.step_seconds * training_time.slowdown(question.deployment)
+    goodput = goodputs(question, option, counts)
+    training = training_seconds(question, goodput, step, best.candidates.global_batch_size)
     price = option.cost_per_gpu_hour
     return SizeTable(
         option=option,
@@ -169,25 +168,26 @@ def _table(question: Question, option: HardwareOption, rates: Machine, best: _Be
         gpu_counts=counts,
         best=np.arange(counts.size),
         step_seconds=step,
+        goodput=goodput,
         training_seconds=training,
         cost=None if price is None else counts * training / SECONDS_PER_HOUR * price,
         evaluated_count=best.layout_count,
     )
 
 
-def training_seconds(
-    question: Question, option: HardwareOption, gpu_counts: FloatArray, step: FloatArray, batch: FloatArray
-) -> FloatArray:
+def goodputs(question: Question, option: HardwareOption, gpu_counts: FloatArray) -> FloatArray:
+    """Share of the wall time that trains, of each size. [1]"""
+    rate = training_time.interruptions_per_gpu_second(option.gpu, question.deployment)
+    return training_time.availability(question.plan, question.work, gpu_counts, rate).goodput
+
+
+def training_seconds(question: Question, goodput: FloatArray, step: FloatArray, batch: FloatArray) -> FloatArray:
     """Steps x step time / goodput of each size; the step time alone where no tokens are given. [s]"""
     plan = question.plan
     if plan.tokens is None:
         return step
-    rate = assumed_number(interruption_rate(option.gpu.architecture, option.gpu.name))
-    rate *= question.deployment.interruption_rate_factor
-    stall = np.array([checkpoint_stall_seconds(plan, question.work, count) for count in gpu_counts])
-    interval = checkpoint_interval_seconds(stall, 1 / (rate * gpu_counts))
-    goodput = goodput_fraction(gpu_counts, stall, assumed_number(DEFAULT_RESTART), rate, interval)
-    return np.ceil(plan.tokens / (batch * plan.sequence_length)) * step / goodput
+    steps = training_time.step_counts(plan.tokens, batch * plan.sequence_length)
+    return training_time.training_seconds(steps, step, goodput)
 
 
 def chosen_size(question: Question, table: SizeTable) -> int | None:
@@ -341,6 +341,9 @@ def scaling_curve(question: Question, table: SizeTable) -> tuple[ScalingPoint, .
             training_seconds=float(table.training_seconds[i]),
             mfu=float(mfu[i]),
             tokens_per_second=float(rate[i]),
+            step_seconds=float(table.step_seconds[i]),
+            global_batch_size=int(table.candidates.global_batch_size[i]),
+            goodput=float(table.goodput[i]),
             is_knee=i == knee,
         )
         for i in range(table.gpu_counts.size)

@@ -40,6 +40,7 @@ class SizeTable:
     gpu_counts: FloatArray
     best: NDArray[np.int64]  # index into candidates
     step_seconds: FloatArray
+    goodput: FloatArray
     training_seconds: FloatArray  # NaN-free; equals step time where no tokens are given
     cost: FloatArray | None
     evaluated_count: int

@@ -404,6 +404,9 @@ class ScalingPoint:
     training_seconds: float
     mfu: float
     tokens_per_second: float
+    step_seconds: float
+    global_batch_size: int
+    goodput: float
     is_knee: bool = False
 
 

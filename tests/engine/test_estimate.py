@@ -247,11 +247,14 @@ def test_interruptions_grow_with_the_gpus_and_the_profile():
     assert shaky.time.goodput < bare.time.goodput
 
 
-def test_the_range_is_the_band_of_the_nearest_kind_of_run():
+def test_the_range_is_the_band_of_the_nearest_kind_of_run_and_the_luck_with_interruptions():
     time = run().time
     band = CALIBRATION.error_band_fraction["Hopper/dense"]
-    assert time.training_seconds_low == pytest.approx(time.training_seconds * (1 - band))
-    assert time.training_seconds_high == pytest.approx(time.training_seconds * (1 + band))
+    assert time.training_seconds_low < time.training_seconds * (1 - band)
+    assert time.training_seconds_high > time.training_seconds * (1 + band)
+    # some fifty interruptions of a quarter of an hour each cannot move a month by a per cent
+    assert time.training_seconds_low == pytest.approx(time.training_seconds * (1 - band), rel=0.01)
+    assert time.training_seconds_high == pytest.approx(time.training_seconds * (1 + band), rel=0.01)
 
 
 def test_a_younger_part_of_a_family_takes_the_family_s_band():

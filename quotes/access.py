@@ -6,6 +6,7 @@ import uuid
 from dataclasses import dataclass, field
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
+from django.db.models import Q
 from django.http import Http404
 from django.utils import timezone
 
@@ -21,27 +22,41 @@ class NotAllowedError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Actor:
-    """Who acts, as the log records it: a member of staff, or a customer by their own statement."""
+    """Who acts, as the log records it: staff, a token for one of them, a customer by their own statement, the system."""
 
     user: User | None = None
     text: str = ""
+    kind: str = "user"  # user | token | customer | system
+    token_name: str = ""
     request_id: str = ""
     address: str | None = None
     roles: frozenset[Role] = field(default=frozenset())
 
 
 def roles_of(user: AnyUser) -> frozenset[Role]:
-    """The roles of an active member of staff; a superuser acts as a manager."""
+    """The roles of an active member of staff by groups; a superuser is an administrator besides."""
     if not isinstance(user, User) or not user.is_active or not user.is_staff:
         return frozenset()
-    if user.is_superuser:
-        return frozenset({Role.SALES_MANAGER})
     known = {str(role) for role in Role}
-    return frozenset(Role(name) for name in user.groups.values_list("name", flat=True) if name in known)
+    roles = {Role(name) for name in user.groups.values_list("name", flat=True) if name in known}
+    return frozenset(roles | {Role.ADMIN} if user.is_superuser else roles)
 
 
-def actor_of(user: User, *, request_id: str = "", address: str | None = None) -> Actor:
-    return Actor(user=user, request_id=request_id, address=address, roles=roles_of(user))
+def actor_of(user: User, *, request_id: str = "", address: str | None = None, token_name: str = "") -> Actor:
+    """A member of staff, or the API token named `token_name` that acts for one."""
+    return Actor(
+        user=user,
+        kind="token" if token_name else "user",
+        token_name=token_name,
+        request_id=request_id,
+        address=address,
+        roles=roles_of(user),
+    )
+
+
+def system_actor(text: str) -> Actor:
+    """A command or a timer; `text` says which."""
+    return Actor(kind="system", text=text)
 
 
 def may_open_desk(user: AnyUser) -> bool:
@@ -54,13 +69,13 @@ def may_create(user: AnyUser) -> bool:
 
 
 def visible_revisions(user: AnyUser) -> RevisionQuerySet:
-    """The revisions that a user may see: a representative the own ones, managers and viewers all."""
+    """The revisions that a user may see: a representative the own and the shared ones, managers and viewers all."""
     roles = roles_of(user)
     revisions = QuoteRevision.objects.select_related("quote", "quote__owner", "seller", "terms")
-    if roles & {Role.SALES_MANAGER, Role.FINANCE_VIEWER}:
+    if roles & {Role.SALES_MANAGER, Role.FINANCE_VIEWER, Role.ADMIN}:
         return revisions
     if Role.SALES_REP in roles and isinstance(user, User):
-        return revisions.filter(quote__owner=user)
+        return revisions.filter(Q(quote__owner=user) | Q(quote__is_shared=True))
     return revisions.none()
 
 
@@ -94,7 +109,8 @@ def _has_right(roles: frozenset[Role], action: Action, revision: QuoteRevision, 
     for role in roles:
         if action not in RIGHTS[role]:
             continue
-        if role is Role.SALES_REP and (user is None or revision.quote.owner_id != user.pk):
+        is_own = user is not None and revision.quote.owner_id == user.pk
+        if role is Role.SALES_REP and not is_own and not (action is Action.VIEW and revision.quote.is_shared):
             continue
         return True
     return False

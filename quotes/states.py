@@ -22,6 +22,10 @@ class State(StrEnum):
 class Action(StrEnum):
     VIEW = "view"
     EDIT = "edit"
+    SUBMIT = "submit"
+    RECALL = "recall"
+    APPROVE = "approve"
+    REJECT = "reject"
     CANCEL = "cancel"
     ISSUE = "issue"
     MARK_SENT = "mark_sent"
@@ -34,12 +38,13 @@ class Action(StrEnum):
 
 
 class Role(StrEnum):
-    """Names of the groups that carry the rights; a superuser acts as a manager through the same services."""
+    """Names of the groups that carry the rights. A superuser is an administrator, who sees all and changes nothing."""
 
     SALES_REP = "sales_rep"
     SALES_MANAGER = "sales_manager"
     CATALOG_EDITOR = "catalog_editor"
     FINANCE_VIEWER = "finance_viewer"
+    ADMIN = "admin"
 
 
 # Content is still being written in these; in all others it is frozen (or was never issued and is dead).
@@ -52,14 +57,23 @@ ISSUED_STATES = frozenset(
 LIVE_STATES = frozenset({State.ISSUED, State.SENT})
 
 # (effective state, action) -> the state afterwards. What is not listed is refused.
+# SUBMIT leads on to `approved` at once when nothing needs approval, APPROVE when nobody else is asked; an EDIT that
+# touches what was submitted or approved leads back to `draft` (FALLS_BACK_TO). ISSUE of a draft is submit and issue in
+# one step, open only where nothing needs approval.
 # REVISE and DUPLICATE make a new draft and leave this revision as it is until the new one is issued.
 TRANSITIONS: dict[tuple[State, Action], State] = {
     (State.DRAFT, Action.EDIT): State.DRAFT,
+    (State.DRAFT, Action.SUBMIT): State.PENDING_APPROVAL,
     (State.DRAFT, Action.ISSUE): State.ISSUED,
     (State.DRAFT, Action.CANCEL): State.CANCELLED,
-    (State.APPROVED, Action.ISSUE): State.ISSUED,
-    (State.APPROVED, Action.CANCEL): State.CANCELLED,
+    (State.PENDING_APPROVAL, Action.EDIT): State.PENDING_APPROVAL,
+    (State.PENDING_APPROVAL, Action.RECALL): State.DRAFT,
+    (State.PENDING_APPROVAL, Action.APPROVE): State.APPROVED,
+    (State.PENDING_APPROVAL, Action.REJECT): State.DRAFT,
     (State.PENDING_APPROVAL, Action.CANCEL): State.CANCELLED,
+    (State.APPROVED, Action.EDIT): State.APPROVED,
+    (State.APPROVED, Action.RECALL): State.DRAFT,
+    (State.APPROVED, Action.ISSUE): State.ISSUED,
     (State.ISSUED, Action.MARK_SENT): State.SENT,
     (State.ISSUED, Action.ACCEPT): State.ACCEPTED,
     (State.ISSUED, Action.DECLINE): State.DECLINED,
@@ -78,10 +92,14 @@ TRANSITIONS: dict[tuple[State, Action], State] = {
     **{(state, Action.VIEW): state for state in State},
 }
 
+FALLS_BACK_TO = State.DRAFT
+
 _DESK = frozenset(
     {
         Action.VIEW,
         Action.EDIT,
+        Action.SUBMIT,
+        Action.RECALL,
         Action.CANCEL,
         Action.ISSUE,
         Action.MARK_SENT,
@@ -95,9 +113,11 @@ _DESK = frozenset(
 # What a role may do with the quotes that it may see; a representative sees the own ones only.
 RIGHTS: dict[Role, frozenset[Action]] = {
     Role.SALES_REP: _DESK,
-    Role.SALES_MANAGER: _DESK | {Action.WITHDRAW},
-    Role.FINANCE_VIEWER: frozenset({Action.VIEW}),
+    Role.SALES_MANAGER: _DESK | {Action.WITHDRAW, Action.APPROVE, Action.REJECT},
+    # decides on what its rules ask of it (terms, payment), and only that
+    Role.FINANCE_VIEWER: frozenset({Action.VIEW, Action.APPROVE, Action.REJECT}),
     Role.CATALOG_EDITOR: frozenset(),
+    Role.ADMIN: frozenset({Action.VIEW}),
 }
 
 

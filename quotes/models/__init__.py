@@ -6,27 +6,57 @@ only the columns of its life cycle may change: `save`, `update`, `bulk_update` a
 
 from __future__ import annotations
 
-from quotes.models.choices import CURRENCIES, STATE_LABELS, TAX_MODES, Basis, Language, Paper
+from quotes.models.approvals import ApprovalRequest, ApprovalRule, Condition, DiscountLimit
+from quotes.models.choices import (
+    CURRENCIES,
+    DECLINE_REASONS,
+    DISCOUNT_REASONS,
+    ROLE_LABELS,
+    STATE_LABELS,
+    TAX_CATEGORIES,
+    TAX_MODES,
+    Basis,
+    Language,
+    Paper,
+)
 from quotes.models.frozen import FrozenError
 from quotes.models.lines import MAX_LINES, MAX_QUANTITY, MAX_UNIT_PRICE, QuoteLine
 from quotes.models.outbox import MailKind, MailState, OutboxMail
 from quotes.models.parties import SellerEntity, Terms
-from quotes.models.records import AuditEntry, CustomerLink, QuoteDocument, link_digest, new_link_token
+from quotes.models.records import (
+    AcceptanceProof,
+    AuditEntry,
+    CustomerLink,
+    QuoteDocument,
+    link_digest,
+    new_link_token,
+)
 from quotes.models.requests import QuoteRequest, RequestState
 from quotes.models.revisions import NumberSeries, Quote, QuoteRevision, RevisionQuerySet, end_of_day
+from quotes.models.taxes import Customer, TaxRate
 from quotes.models.tokens import ApiToken, IdempotentCall, Scope
 
 __all__ = [
     "CURRENCIES",
+    "DECLINE_REASONS",
+    "DISCOUNT_REASONS",
     "MAX_LINES",
     "MAX_QUANTITY",
     "MAX_UNIT_PRICE",
+    "ROLE_LABELS",
     "STATE_LABELS",
+    "TAX_CATEGORIES",
     "TAX_MODES",
+    "AcceptanceProof",
     "ApiToken",
+    "ApprovalRequest",
+    "ApprovalRule",
     "AuditEntry",
     "Basis",
+    "Condition",
+    "Customer",
     "CustomerLink",
+    "DiscountLimit",
     "FrozenError",
     "IdempotentCall",
     "Language",
@@ -44,6 +74,7 @@ __all__ = [
     "RevisionQuerySet",
     "Scope",
     "SellerEntity",
+    "TaxRate",
     "Terms",
     "end_of_day",
     "link_digest",

@@ -11,6 +11,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from quotes.models.choices import DISCOUNT_REASONS, TAX_CATEGORIES
 from quotes.models.frozen import FrozenError
 from quotes.models.revisions import FRACTION, QuoteRevision
 
@@ -60,11 +61,21 @@ class QuoteLine(models.Model):
     )
     quantity = models.DecimalField(_("quantity"), max_digits=12, decimal_places=3)
     period_count = models.PositiveSmallIntegerField(_("periods"), default=1)
-    list_price = models.DecimalField(max_digits=18, decimal_places=4, null=True, blank=True)
+    list_price = models.DecimalField(max_digits=18, decimal_places=4, null=True, blank=True)  # of the book; NULL: none
+    list_period_count = models.PositiveSmallIntegerField(null=True, blank=True)  # periods at list: shows free months
+    floor_price = models.DecimalField(max_digits=18, decimal_places=4, null=True, blank=True)
+    cost_price = models.DecimalField(max_digits=18, decimal_places=4, null=True, blank=True)  # for managers only
     unit_price = models.DecimalField(_("unit price"), max_digits=18, decimal_places=4, null=True, blank=True)
     discount_fraction = models.DecimalField(
         _("discount"), max_digits=6, decimal_places=5, default=Decimal(0), validators=FRACTION
     )
+    discount_amount = models.DecimalField(  # off the whole line, beside the fraction
+        _("discount as an amount"), max_digits=18, decimal_places=3, default=Decimal(0)
+    )
+    discount_reason = models.CharField(
+        _("reason of the discount"), max_length=20, choices=DISCOUNT_REASONS, blank=True, default=""
+    )
+    tax_category = models.CharField(_("tax category"), max_length=20, choices=TAX_CATEGORIES, blank=True, default="")
     tax_rate = models.DecimalField(_("tax rate"), max_digits=5, decimal_places=4, validators=FRACTION)
     is_included = models.BooleanField(default=False)  # a part of another line's price; shown without one of its own
     is_optional = models.BooleanField(default=False)  # printed apart, outside the totals
@@ -76,6 +87,7 @@ class QuoteLine(models.Model):
     price_origin = models.CharField(max_length=30, blank=True)
     price_as_of = models.DateField(null=True, blank=True)
     is_indicative = models.BooleanField(default=False)
+    export_note = models.TextField(blank=True, default="")  # why the part is controlled; empty: it is not known to be
     lead_time_days = models.PositiveSmallIntegerField(null=True, blank=True)
 
     objects = LineQuerySet.as_manager()
@@ -107,6 +119,11 @@ class QuoteLine(models.Model):
                 condition=Q(is_included=False) | Q(unit_price__isnull=True), name="line_included_has_no_price"
             ),
             models.CheckConstraint(condition=Q(period_count__gte=1), name="line_periods_at_least_one"),
+            models.CheckConstraint(
+                condition=Q(discount_amount__gte=0),
+                name="line_discount_not_negative",
+                violation_error_message=_("A discount is not negative."),
+            ),
         ]
 
     def __str__(self) -> str:

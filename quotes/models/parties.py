@@ -30,6 +30,9 @@ class SellerEntity(models.Model):
     bank_account = models.CharField(_("account number"), max_length=50, blank=True)
     invoice_kind_zh = models.CharField(_("invoice kind (Chinese)"), max_length=100, blank=True)
     invoice_kind_en = models.CharField(_("invoice kind (English)"), max_length=100, blank=True)
+    country = models.CharField(_("country (ISO 3166)"), max_length=2, default="CN")
+    # rows of {"name": {"zh-Hans", "en"}, "number", "valid_until"}: business licence, telecom licences
+    licences = models.JSONField(_("licences"), default=list, blank=True)
     time_zone = models.CharField(_("time zone"), max_length=50, default="Asia/Shanghai")
     is_default = models.BooleanField(_("used for new quotes"), default=False)
 
@@ -70,6 +73,8 @@ class Terms(models.Model):
     title_en = models.CharField(_("title (English)"), max_length=100)
     body_zh = models.TextField(_("paragraphs (Chinese)"))
     body_en = models.TextField(_("paragraphs (English)"))
+    clauses = models.JSONField(_("clauses of new quotes"), default=dict, blank=True)
+    payment_schedule = models.JSONField(_("payment schedule of new quotes"), default=list, blank=True)
     validity_days = models.PositiveSmallIntegerField(_("days of validity"), default=15)
     is_current = models.BooleanField(_("used for new quotes"), default=True)
 

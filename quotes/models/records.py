@@ -60,6 +60,27 @@ class CustomerLink(models.Model):
         return self.token_sha256[:8]
 
 
+class AcceptanceProof(AppendOnly):
+    """What proves an acceptance that a member of staff records: the scanned order, byte for byte."""
+
+    revision = models.OneToOneField(QuoteRevision, on_delete=models.PROTECT, related_name="acceptance_proof")
+    name = models.CharField(max_length=200)
+    media_type = models.CharField(max_length=50)
+    content = models.BinaryField()
+    sha256 = models.CharField(max_length=64)
+    uploaded_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = AppendOnlyQuerySet["AcceptanceProof"].as_manager()
+
+    class Meta:
+        verbose_name = _("proof of acceptance")
+        verbose_name_plural = _("proofs of acceptance")
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class AuditEntry(AppendOnly):
     """Who did what, when, to which quote; written in the transaction of the change."""
 
@@ -71,6 +92,12 @@ class AuditEntry(AppendOnly):
     actor = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )
+    actor_kind = models.CharField(
+        max_length=10,
+        choices=[(kind, kind) for kind in ("user", "token", "customer", "system")],
+        default="user",
+    )
+    token_name = models.CharField(max_length=100, blank=True, default="")  # of the API token that acted for the user
     actor_text = models.CharField(max_length=200, blank=True)  # a customer's own statement of who they are
     action = models.CharField(max_length=30)
     before = models.JSONField(default=dict, blank=True)

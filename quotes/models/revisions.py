@@ -16,7 +16,16 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from catalog.money import MINOR_UNITS, TaxMode
-from quotes.models.choices import CURRENCIES, ISSUED_STORED, STORED_STATES, TAX_MODES, Basis, Language, Paper
+from quotes.models.choices import (
+    CURRENCIES,
+    DISCOUNT_REASONS,
+    ISSUED_STORED,
+    STORED_STATES,
+    TAX_MODES,
+    Basis,
+    Language,
+    Paper,
+)
 from quotes.models.frozen import FrozenError
 from quotes.models.parties import SellerEntity, Terms
 from quotes.states import LIVE_STATES, State
@@ -60,6 +69,7 @@ class Quote(models.Model):
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="quotes", verbose_name=_("owner")
     )
+    is_shared = models.BooleanField(_("shown to the other representatives"), default=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -124,6 +134,13 @@ class QuoteRevision(models.Model):
     discount_fraction = models.DecimalField(
         _("discount on the whole"), max_digits=6, decimal_places=5, default=Decimal(0), validators=FRACTION
     )
+    discount_amount = models.DecimalField(  # in the currency's units, beside the fraction; of the entered prices
+        _("discount on the whole, as an amount"), max_digits=18, decimal_places=3, default=Decimal(0)
+    )
+    discount_reason = models.CharField(
+        _("reason of the discount"), max_length=20, choices=DISCOUNT_REASONS, blank=True, default=""
+    )
+    prices_include_tax = models.BooleanField(_("unit prices include tax"), default=False)
     project = models.CharField(_("project"), max_length=200, blank=True)
 
     seller = models.ForeignKey(
@@ -145,12 +162,26 @@ class QuoteRevision(models.Model):
     deposit_months = models.DecimalField(
         _("deposit in months"), max_digits=4, decimal_places=1, null=True, blank=True, validators=[MinValueValidator(0)]
     )
+    # JSON with a schema of its own: quotes.payments, quotes.clauses, quotes.tax; checked by the services
+    payment_schedule = models.JSONField(_("payment schedule"), default=list, blank=True)
+    clauses = models.JSONField(_("clauses"), default=dict, blank=True)
+    special_terms = models.TextField(_("terms beside the standard ones"), max_length=4000, blank=True, default="")
+    tax_basis = models.JSONField(default=list, blank=True, editable=False)  # law and source of each rate in use
+    exchange = models.JSONField(default=dict, blank=True, editable=False)  # rate, source, date of converted prices
+    export_acknowledgement = models.JSONField(default=dict, blank=True, editable=False)
     price_book = models.JSONField(default=dict, blank=True)
     sizing = models.JSONField(default=dict, blank=True)  # the sizing basis, by language; empty for hand-made quotes
 
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
+
+    submitted_at = models.DateTimeField(null=True, blank=True, editable=False)
+    submitted_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+", editable=False
+    )
+    approved_at = models.DateTimeField(null=True, blank=True, editable=False)
+    approved_sha256 = models.CharField(max_length=64, blank=True, default="", editable=False)  # of what was approved
 
     number = models.CharField(_("number"), max_length=30, null=True, blank=True, unique=True, editable=False)
     issued_at = models.DateTimeField(null=True, blank=True, editable=False)
@@ -218,6 +249,14 @@ class QuoteRevision(models.Model):
             models.CheckConstraint(
                 condition=Q(discount_fraction__gte=0) & Q(discount_fraction__lte=1),
                 name="revision_discount_is_a_fraction",
+            ),
+            models.CheckConstraint(
+                condition=Q(discount_amount__gte=0),
+                name="revision_discount_not_negative",
+                violation_error_message=_("A discount is not negative."),
+            ),
+            models.CheckConstraint(
+                condition=~Q(state=State.APPROVED) | ~Q(approved_sha256=""), name="revision_approved_has_a_hash"
             ),
             models.CheckConstraint(
                 condition=Q(valid_through__gte=F("pricing_date")),

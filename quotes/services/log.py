@@ -25,6 +25,8 @@ def log(
         quote_id=revision.quote_id,
         revision=revision,
         actor=actor.user,
+        actor_kind=actor.kind if actor.kind != "user" or actor.user is not None else "customer",
+        token_name=actor.token_name,
         actor_text=actor.text,
         action=str(action),
         before=before or {},

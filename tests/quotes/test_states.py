@@ -12,9 +12,15 @@ A, S = Action, State
 
 # Written from the requirements (states and guards of a quote), not from the code: what each state leaves open.
 OPEN = {
-    S.DRAFT: {A.EDIT: S.DRAFT, A.ISSUE: S.ISSUED, A.CANCEL: S.CANCELLED},
-    S.PENDING_APPROVAL: {A.CANCEL: S.CANCELLED},
-    S.APPROVED: {A.ISSUE: S.ISSUED, A.CANCEL: S.CANCELLED},
+    S.DRAFT: {A.EDIT: S.DRAFT, A.SUBMIT: S.PENDING_APPROVAL, A.ISSUE: S.ISSUED, A.CANCEL: S.CANCELLED},
+    S.PENDING_APPROVAL: {
+        A.EDIT: S.PENDING_APPROVAL,
+        A.RECALL: S.DRAFT,
+        A.APPROVE: S.APPROVED,
+        A.REJECT: S.DRAFT,
+        A.CANCEL: S.CANCELLED,
+    },
+    S.APPROVED: {A.EDIT: S.APPROVED, A.RECALL: S.DRAFT, A.ISSUE: S.ISSUED},
     S.ISSUED: {
         A.MARK_SENT: S.SENT,
         A.SHARE: S.ISSUED,
@@ -58,10 +64,19 @@ def test_codes_are_those_of_the_contract():
     assert [str(state) for state in State] == contract.split(", ")
 
 
-def test_only_managers_withdraw_and_viewers_only_view():
-    assert {role for role in Role if A.WITHDRAW in RIGHTS[role]} == {Role.SALES_MANAGER}
-    assert RIGHTS[Role.FINANCE_VIEWER] == {A.VIEW}
-    assert RIGHTS[Role.CATALOG_EDITOR] == set()
+# From the table of rights: what each role may do with a quote that it sees.
+BY_ROLE = {
+    Role.SALES_REP: set(A) - {A.APPROVE, A.REJECT, A.WITHDRAW},
+    Role.SALES_MANAGER: set(A),
+    Role.FINANCE_VIEWER: {A.VIEW, A.APPROVE, A.REJECT},
+    Role.CATALOG_EDITOR: set(),
+    Role.ADMIN: {A.VIEW},
+}
+
+
+@pytest.mark.parametrize(("role", "action"), list(itertools.product(Role, Action)), ids=str)
+def test_every_right(role, action):
+    assert (action in RIGHTS[role]) == (action in BY_ROLE[role])
 
 
 def test_live_states_are_issued_ones():

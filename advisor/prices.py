@@ -7,7 +7,7 @@ a price of the GPU server there is no block at all.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 
@@ -46,6 +46,7 @@ TAX_RATES: Mapping[str, tuple[Decimal, Decimal]] = {"CNY": (Decimal("0.13"), Dec
 NO_TAX = (Decimal(0), Decimal(0))
 MONTHLY, YEARLY, PER_SPARE = "month", "year", "per spare"
 WARRANTY_YEARS = 3
+CONTROL_ROLE = "control"  # the management node whose hardware stands in for an appliance of unpublished parts
 MONTHS_PER_YEAR = 12
 HARDWARE_KINDS = frozenset(
     {"server", "spare_server", "switch", "cable", "optic", "storage", "management_node", "rack", "pdu"}
@@ -97,7 +98,8 @@ def rental_prices(
             if RENTAL in parts.services[entry["sku"]].bases:
                 lines.append(_service(parts, entry, book, bill, hardware, purchase, term_months))
         else:
-            lines.append(_monthly(entry, None, term_months, entry["reason"]))
+            price, reason = _rent_of_value(parts, entry, bill, month, purchase)
+            lines.append(_monthly(entry, price, term_months, reason))
     return _block(RENTAL, book, lines, term_months=term_months, on=on), []
 
 
@@ -120,6 +122,9 @@ def purchase_prices(
                 lines.append(_service(parts, entry, book, bill, hardware, book, MONTHS_PER_YEAR))
             continue
         price = _hardware_price(parts, entry, book, server)
+        reason = entry["reason"]
+        if price is not None and price.origin_mark == "proxy" and entry["kind"] == "management_node":
+            reason = joined(reason, _("Priced as a control node; the licence of the appliance is not in it."))
         lines.append(
             _Priced(
                 entry=entry,
@@ -128,7 +133,7 @@ def purchase_prices(
                 price=price,
                 is_service=False,
                 is_monthly=False,
-                reason=entry["reason"],
+                reason=reason,
             )
         )
     return _block(PURCHASE, book, lines, term_months=None, on=on), []
@@ -159,14 +164,45 @@ def run_cost(book: Book | None, gpu_sku: str, gpu_hours: float | None, term_mont
     return round_money(price.amount * Decimal(repr(gpu_hours)), book.currency)
 
 
+def _rent_of_value(
+    parts: Parts, entry: LineAnswer, bill: Bill, month: PartPrice, purchase: Book | None
+) -> tuple[PartPrice | None, str]:
+    """A month of what has no rent of its own: the share of its price that the servers' rent is of theirs."""
+    server = server_price(purchase, bill.build) if purchase else None
+    value = _hardware_price(parts, entry, purchase, server) if purchase and server else None
+    if purchase is None or server is None or value is None or not server.amount:
+        return None, entry["reason"]
+    share = month.amount / server.amount
+    price = PartPrice(
+        amount=round_money(value.amount * share, purchase.currency),
+        unit="month",
+        origin_mark="proxy",
+        as_of=value.as_of,
+    )
+    reason = _("Rented at the servers' own share of their price, %(percent)s %% a month of %(value)s.") % {
+        "percent": f"{share * 100:.2f}",
+        "value": f"{purchase.currency} {round_money(value.amount, purchase.currency):,f}",
+    }
+    return price, joined(entry["reason"], reason)
+
+
 def _hardware_price(parts: Parts, entry: LineAnswer, book: Book, server: PartPrice) -> PartPrice | None:
     if entry["kind"] in ("server", "spare_server"):
         return server
     own = part_price(book, entry["sku"])
     if own is None and entry["kind"] == "management_node":
-        inside = parts.management[entry["sku"]].quantities
-        return sum_of_parts(book, inside) if inside else None
+        return _node_price(parts, entry["sku"], book)
     return own
+
+
+def _node_price(parts: Parts, sku: str, book: Book) -> PartPrice | None:
+    """Sum of the parts; an appliance whose parts nobody publishes stands at a control node, without its licence."""
+    inside = parts.management[sku].quantities
+    if inside:
+        return sum_of_parts(book, inside)
+    control = next((node for node in parts.management.values() if node.role == CONTROL_ROLE), None)
+    summed = sum_of_parts(book, control.quantities) if control else None
+    return replace(summed, origin_mark="proxy") if summed else None
 
 
 def _monthly(entry: LineAnswer, price: PartPrice | None, term_months: int, reason: str) -> _Priced:

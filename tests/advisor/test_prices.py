@@ -99,8 +99,24 @@ class TestRental:
         assert months == sorted(months, reverse=True)
         assert months[5] / months[0] == pytest.approx(Decimal("0.70"), abs=Decimal("0.001"))
 
-    def test_what_has_no_price_is_named_and_never_zero(self):
+    def test_storage_is_rented_at_the_servers_share_of_their_price(self):
+        # 14.8973 CNY an hour x 8 x 730 = 87 000.23 a month on a server of 2 750 000: 3.16364 %;
+        # 500 TB of drives, 318 645.83 USD x 6.74 = 2 147 672.92 CNY, so 67 944.62 a month and appliance
         block = self._block()
+        assert block["is_complete"] is True
+        storage = next(line for line in block["lines"] if line["kind"] == "storage")
+        assert storage["unit_price"] is not None
+        assert _amount(storage["unit_price"]) == pytest.approx(Decimal("67944.62"), abs=Decimal("0.5"))
+        assert storage["origin_mark"] == "proxy"
+        assert storage["is_indicative"] is True
+
+    def test_what_has_no_price_is_named_and_never_zero(self):
+        # without a purchase book nothing says what the storage is worth
+        parts, bill = _bill()
+        block, _ = rental_prices(
+            parts, bill, load_books(DAY)["rental", "CNY"], None, term_months=12, on=DAY, currency="CNY"
+        )
+        assert block is not None
         assert block["is_complete"] is False
         storage = next(line for line in block["lines"] if line["kind"] == "storage")
         assert (storage["unit_price"], storage["amount"]) == (None, None)

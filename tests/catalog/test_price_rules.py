@@ -158,12 +158,33 @@ def test_parts_without_a_purchase_price_are_the_ones_named(
     assert without == set(MISSING[name])
 
 
-def test_all_cables_but_two_and_all_storage_and_racks_are_without_price(records: CatalogRecords, usd: Market) -> None:
-    priced = {cable.key for cable in records.of("Cable") if part_price(usd, cable.key)}
-    assert priced == set(MISSING["priced_cables"])
-    assert not [
-        part.key for kind in ("StorageSystem", "Rack") for part in records.of(kind) if part_price(usd, part.key)
-    ]
+def test_cables_storage_and_racks_without_a_price_are_the_ones_named(records: CatalogRecords, usd: Market) -> None:
+    unpriced = {cable.key for cable in records.of("Cable") if part_price(usd, cable.key) is None}
+    prefixes = tuple(MISSING["unpriced_cable_prefixes"])
+    assert unpriced == {cable.key for cable in records.of("Cable") if cable.key.startswith(prefixes)}
+    assert {rack.key for rack in records.of("Rack") if part_price(usd, rack.key) is None} == set(MISSING["racks"])
+    priced = {system.key for system in records.of("StorageSystem") if part_price(usd, system.key)}
+    assert priced == set(MISSING["storage_with_price"])
+
+
+@pytest.mark.parametrize("expected", GOLDEN["proxy"], ids=lambda row: str(row["sku"]))
+def test_proxies_follow_from_published_figures(usd: Market, expected: dict[str, str]) -> None:
+    price = part_price(usd, expected["sku"])
+    assert price is not None
+    assert (price.origin_mark, price.amount) == ("proxy", Decimal(expected["usd"]))
+    assert price.origin_text
+
+
+def test_links_of_the_split_optics_cost_what_the_source_says(usd: Market) -> None:
+    # one switch-to-switch link: two halves of a twin-port optic and a fibre; one server link: half, single, fibre
+    twin, single, fibre = (part_price(usd, sku) for sku in ("mma4z00-ns", "mma4z00-ns400", "mfp7e10-n020"))
+    assert twin is not None
+    assert single is not None
+    assert fibre is not None
+    assert twin.amount + fibre.amount == Decimal(1240)
+    assert twin.amount / 2 + single.amount + fibre.amount == Decimal(1320)
+    # 1,024 GPUs in two tiers, as the source's row of 128 servers has it
+    assert 1024 * (2 * fibre.amount + twin.amount * 3 / 2 + single.amount) == Decimal(2_621_440)
 
 
 def test_services_without_a_price_are_the_ones_named(records: CatalogRecords, books: dict[str, BookRecord]) -> None:

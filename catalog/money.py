@@ -7,6 +7,9 @@ Rounding, the same for page, PDF, API and CSV:
 3. tax is computed per tax rate on the summed net of its lines and rounded once (`TaxMode.PER_RATE`), or line by line
    (`TaxMode.PER_LINE`) for customers whose books ask for that;
 4. what rounding leaves over goes to the lines by largest remainder, so that printed lines add up to printed totals.
+
+Prices entered with tax keep their gross: a line's gross is rounded once, the discount is taken off the gross, and the
+tax inside, gross x rate / (1 + rate), is rounded once per rate (or per line). The same sums hold.
 """
 
 from __future__ import annotations
@@ -111,12 +114,16 @@ class TaxMode(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineInput:
-    """One priced line; `unit_price` is net of tax."""
+    """One priced line; `unit_price` is net of tax unless the document's prices include it.
+
+    `discount_amount` comes off the whole line, after the fraction.
+    """
 
     quantity: Decimal
     unit_price: Decimal
     tax_rate: Decimal
     discount_fraction: Decimal = ZERO
+    discount_amount: Decimal = ZERO
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +138,7 @@ class Totals:
     """What a document prints. `subtotal - discount == net`, `net + tax == gross`; the line tuples keep the input order.
 
     `line_nets` are before the document's discount and sum to `subtotal`; `line_taxes` sum to `tax`, `line_grosses` to
-    `gross`.
+    `gross`. `entered_discount` is the discount as it was taken: off the net, or off the gross where prices include tax.
     """
 
     currency: str
@@ -144,12 +151,18 @@ class Totals:
     line_nets: tuple[Decimal, ...]
     line_taxes: tuple[Decimal, ...]
     line_grosses: tuple[Decimal, ...]
+    entered_discount: Decimal = ZERO
 
 
-def line_net(line: LineInput, currency: str) -> Decimal:
-    """Quantity x unit price less the line's own discount, rounded once."""
+def line_amount(line: LineInput, currency: str) -> Decimal:
+    """Quantity x unit price less the line's own discounts, rounded once: net, or gross where prices include tax."""
     exact = _EXACT.multiply(_EXACT.multiply(line.quantity, line.unit_price), ONE - line.discount_fraction)
-    return round_money(exact, currency)
+    return round_money(_EXACT.subtract(exact, line.discount_amount), currency)
+
+
+def tax_within(gross: Decimal, rate: Decimal) -> Decimal:
+    """The tax inside a gross amount, unrounded: 113 at 13 % holds 13."""
+    return _EXACT.divide(_EXACT.multiply(gross, rate), ONE + rate)
 
 
 def share(total: Decimal, weights: Sequence[Decimal], currency: str) -> tuple[Decimal, ...]:
@@ -181,23 +194,39 @@ def totals(
     document_discount_fraction: Decimal = ZERO,
     document_discount_amount: Decimal = ZERO,
     tax_mode: TaxMode = TaxMode.PER_RATE,
+    prices_include_tax: bool = False,
 ) -> Totals:
     """Totals of a document by the rule of the module; the order of the lines changes no total."""
-    nets = tuple(line_net(line, currency) for line in lines)
-    subtotal = sum(nets, round_money(ZERO, currency))
-    discount = round_money(_EXACT.multiply(subtotal, document_discount_fraction), currency)
+    amounts = tuple(line_amount(line, currency) for line in lines)
+    entered = sum(amounts, round_money(ZERO, currency))
+    discount = round_money(_EXACT.multiply(entered, document_discount_fraction), currency)
     discount += round_money(document_discount_amount, currency)
-
+    if discount and not lines:
+        raise ValueError("A document without lines has nothing to discount.")
     rates = sorted({line.tax_rate for line in lines}, reverse=True)
     members = {rate: [index for index, line in enumerate(lines) if line.tax_rate == rate] for rate in rates}
-    group_nets = [sum((nets[index] for index in members[rate]), ZERO) for rate in rates]
-    group_discounts = share(discount, group_nets, currency)
+    group_sums = [sum((amounts[index] for index in members[rate]), ZERO) for rate in rates]
+    group_discounts = share(discount, group_sums, currency)
+    if prices_include_tax:
+        return _totals_of_gross(amounts, members, group_discounts, currency, tax_mode)
+    return _totals_of_net(amounts, members, group_sums, group_discounts, currency, tax_mode)
+
+
+def _totals_of_net(
+    nets: tuple[Decimal, ...],
+    members: Mapping[Decimal, list[int]],
+    group_nets: Sequence[Decimal],
+    group_discounts: Sequence[Decimal],
+    currency: str,
+    tax_mode: TaxMode,
+) -> Totals:
+    subtotal = sum(nets, round_money(ZERO, currency))
+    discount = sum(group_discounts, round_money(ZERO, currency))
 
     bases = list(nets)
     taxes = [ZERO] * len(nets)
     groups = []
-    for rate, group_net, group_discount in zip(rates, group_nets, group_discounts, strict=True):
-        indices = members[rate]
+    for (rate, indices), group_net, group_discount in zip(members.items(), group_nets, group_discounts, strict=True):
         for index, part in zip(indices, share(group_discount, [nets[i] for i in indices], currency), strict=True):
             bases[index] -= part
         group_bases = [bases[index] for index in indices]
@@ -219,7 +248,52 @@ def totals(
         line_nets=nets,
         line_taxes=tuple(taxes),
         line_grosses=tuple(base + tax for base, tax in zip(bases, taxes, strict=True)),
+        entered_discount=discount,
     )
+
+
+def _totals_of_gross(
+    grosses: tuple[Decimal, ...],
+    members: Mapping[Decimal, list[int]],
+    group_discounts: Sequence[Decimal],
+    currency: str,
+    tax_mode: TaxMode,
+) -> Totals:
+    """The gross is what was entered; nets are what is left of it, before and after the discount."""
+    zero = round_money(ZERO, currency)
+    line_nets, line_taxes, reduced = [zero] * len(grosses), [zero] * len(grosses), list(grosses)
+    groups = []
+    for (rate, indices), group_discount in zip(members.items(), group_discounts, strict=True):
+        before = [grosses[index] for index in indices]
+        for index, gross, tax in zip(indices, before, _taxes_within(rate, before, currency, tax_mode), strict=True):
+            line_nets[index] = gross - tax
+        after = [gross - part for gross, part in zip(before, share(group_discount, before, currency), strict=True)]
+        taxes = _taxes_within(rate, after, currency, tax_mode)
+        for index, gross, tax in zip(indices, after, taxes, strict=True):
+            reduced[index], line_taxes[index] = gross, tax
+        tax_sum = sum(taxes, ZERO)
+        groups.append(TaxGroup(rate=rate, base=sum(after, ZERO) - tax_sum, tax=tax_sum))
+    subtotal, tax, gross = sum(line_nets, zero), sum(line_taxes, zero), sum(reduced, zero)
+    return Totals(
+        currency=currency,
+        subtotal=subtotal,
+        discount=subtotal - (gross - tax),
+        net=gross - tax,
+        tax_groups=tuple(groups),
+        tax=tax,
+        gross=gross,
+        line_nets=tuple(line_nets),
+        line_taxes=tuple(line_taxes),
+        line_grosses=tuple(reduced),
+        entered_discount=sum(group_discounts, zero),
+    )
+
+
+def _taxes_within(rate: Decimal, grosses: Sequence[Decimal], currency: str, tax_mode: TaxMode) -> tuple[Decimal, ...]:
+    exact = [tax_within(gross, rate) for gross in grosses]
+    if tax_mode is TaxMode.PER_LINE:
+        return tuple(round_money(tax, currency) for tax in exact)
+    return share(round_money(tax_within(sum(grosses, ZERO), rate), currency), exact, currency)
 
 
 def _line_taxes(rate: Decimal, bases: Sequence[Decimal], currency: str, tax_mode: TaxMode) -> tuple[Decimal, ...]:

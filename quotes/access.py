@@ -22,7 +22,7 @@ class NotAllowedError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Actor:
-    """Who acts, as the log records it: staff, a token for one of them, a customer by their own statement, the system."""
+    """Who acts, as the log records it: staff, a token of theirs, a customer by their own statement, the system."""
 
     user: User | None = None
     text: str = ""

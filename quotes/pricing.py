@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from catalog.money import LineInput, TaxMode, Totals, line_net, round_money, totals
+from catalog.money import LineInput, TaxMode, Totals, line_amount, round_money, totals
 
 # Order of the groups on paper, and what belongs to each; an unknown kind stands under "other".
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -40,6 +40,7 @@ class PricedLine:
     tax_rate: Decimal
     is_included: bool = False
     is_optional: bool = False
+    discount_amount: Decimal = Decimal(0)
 
     @property
     def counts(self) -> bool:
@@ -56,6 +57,7 @@ class PricedLine:
             quantity=self.quantity * periods,
             unit_price=self.unit_price,
             discount_fraction=self.discount_fraction,
+            discount_amount=self.discount_amount / self.period_count if one_period else self.discount_amount,
             tax_rate=self.tax_rate,
         )
 
@@ -78,6 +80,8 @@ class DocumentTotals:
     monthly_net: Decimal | None
     monthly_gross: Decimal | None
     deposit: Decimal | None
+    recurring_gross: Decimal  # what is billed by the month, over all its months
+    net_discount_fraction: Decimal  # of the document, its amount counted in
 
 
 def group_of(kind: str) -> str:
@@ -90,7 +94,9 @@ def document_totals(
     currency: str,
     *,
     discount_fraction: Decimal = Decimal(0),
+    discount_amount: Decimal = Decimal(0),
     tax_mode: TaxMode = TaxMode.PER_RATE,
+    prices_include_tax: bool = False,
     deposit_months: Decimal | None = None,
     has_monthly_amount: bool = False,
 ) -> DocumentTotals:
@@ -104,43 +110,49 @@ def document_totals(
         [line.as_input() for line in counted],
         currency,
         document_discount_fraction=discount_fraction,
+        document_discount_amount=discount_amount if counted else Decimal(0),
         tax_mode=tax_mode,
+        prices_include_tax=prices_include_tax,
     )
+    entered = sum((line_amount(line.as_input(), currency) for line in counted), Decimal(0))
+    taken = result.entered_discount / entered if entered else Decimal(0)
     amounts = {
         line.position: LineAmounts(net=net, tax=tax, gross=gross)
         for line, net, tax, gross in zip(counted, result.line_nets, result.line_taxes, result.line_grosses, strict=True)
     }
     for line in lines:
         if line.is_optional and line.unit_price is not None:
-            alone = totals([line.as_input()], currency, tax_mode=tax_mode)
+            alone = totals([line.as_input()], currency, tax_mode=tax_mode, prices_include_tax=prices_include_tax)
             amounts[line.position] = LineAmounts(net=alone.net, tax=alone.tax, gross=alone.gross)
-    monthly = _monthly(counted, currency, discount_fraction, tax_mode) if has_monthly_amount else None
+    monthly = None
+    recurring = [line for line in counted if has_monthly_amount and is_monthly(line.unit)]
+    if recurring:
+        monthly = totals(
+            [line.as_input(one_period=True) for line in recurring],
+            currency,
+            document_discount_fraction=taken,
+            tax_mode=tax_mode,
+            prices_include_tax=prices_include_tax,
+        )
     deposit = None
     if monthly is not None and deposit_months is not None:
         deposit = round_money(monthly.net * deposit_months, currency)
     return DocumentTotals(
         totals=result,
         lines=amounts,
-        groups=_groups(counted, currency),
+        groups=_groups(counted, result.line_nets),
         missing_positions=tuple(line.position for line in lines if line.is_missing_price),
         monthly_net=monthly.net if monthly else None,
         monthly_gross=monthly.gross if monthly else None,
         deposit=deposit,
+        recurring_gross=sum((amounts[line.position].gross for line in recurring), Decimal(0)),
+        net_discount_fraction=taken,
     )
 
 
-def _groups(counted: Sequence[PricedLine], currency: str) -> tuple[tuple[str, Decimal], ...]:
+def _groups(counted: Sequence[PricedLine], nets: Sequence[Decimal]) -> tuple[tuple[str, Decimal], ...]:
     sums: dict[str, Decimal] = {}
-    for line in counted:
+    for line, net in zip(counted, nets, strict=True):
         group = group_of(line.kind)
-        sums[group] = sums.get(group, Decimal(0)) + line_net(line.as_input(), currency)
+        sums[group] = sums.get(group, Decimal(0)) + net
     return tuple((group, sums[group]) for group in GROUPS if group in sums)
-
-
-def _monthly(
-    counted: Sequence[PricedLine], currency: str, discount_fraction: Decimal, tax_mode: TaxMode
-) -> Totals | None:
-    recurring = [line.as_input(one_period=True) for line in counted if is_monthly(line.unit)]
-    if not recurring:
-        return None
-    return totals(recurring, currency, document_discount_fraction=discount_fraction, tax_mode=tax_mode)

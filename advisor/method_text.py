@@ -128,8 +128,8 @@ MEMORY = Section(
             _("read in the frameworks' source"),
         ),
         _row(
-            _("Fully sharded"), "2 (2 P_layer + P_root) + 2 (P_layer + P_root)",
-            _("Two gathered units, embedding or head, and their gradients, beside the shards."), "arXiv:2304.11277",
+            _("Fully sharded"), "2 (2 P_layer + P_root) + 2 P_head + (2 + g) P_layer",
+            _("Two gathered units with embedding and head, the gradients of head and unit, and the copy a reduction reads, g bytes."), "arXiv:2304.11277",
         ),
         _row(
             _("QLoRA weights"), "0.5 + 0.127/8",

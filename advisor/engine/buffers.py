@@ -105,6 +105,21 @@ def transient_bytes(work: Workload, cand: Candidates, stage: Stage, tokens: Floa
     return BYTES_16BIT * tokens * (2 * work.hidden_size + work.ffn_inner_copies * inner / cand.tensor_parallel)
 
 
+def unit_gradient_bytes(
+    work: Workload, states: StateBytes, plan: TrainingPlan, cand: Candidates, rank: PerRank, stage: Stage
+) -> FloatArray:
+    """Whole gradients of one gathered unit, which only a layer's backward pass holds.
+
+    PyTorch also keeps the copy of the last unit's gradients that a reduce-scatter reads, in the type it reduces in,
+    until the next one starts (torch/distributed/fsdp, reduce_scatter_state).
+    """
+    if work.is_frozen:
+        return np.zeros_like(cand.tensor_parallel)
+    unit = np.where(stage.moe_layers > 0, rank.moe_layer + rank.experts, rank.dense_layer)
+    reduced = states.gradient if plan.recipe in PYTORCH_RECIPES else 0.0
+    return np.where(cand.zero_stage >= 3, (BYTES_16BIT + reduced) * unit, 0.0)
+
+
 def buffer_bytes(
     work: Workload,
     states: StateBytes,
@@ -124,7 +139,12 @@ def buffer_bytes(
     unit_bytes = float(BYTES_16BIT)
     if work.is_quantized:  # 4-bit weights are gathered as they are stored
         unit_bytes = NF4_DOUBLE_QUANTIZED_BYTES if plan.double_quantization else NF4_BYTES
-    gathered = PREFETCHED_UNITS * unit_bytes * unit + BYTES_16BIT * root + gradient_bytes * (unit + root)
+    is_pytorch = plan.recipe in PYTORCH_RECIPES
+    # FSDP's root holds embedding and head, and stays gathered from the first layer to the last (root module,
+    # reshard_after_forward False)
+    roots = (work.vocab_size * work.hidden_size) / t * (stage.has_embedding + stage.has_head_copy)
+    gathered = PREFETCHED_UNITS * unit_bytes * unit + gradient_bytes * root
+    gathered = gathered + BYTES_16BIT * (roots if is_pytorch else root)
     # with ZeRO 2 or less, a recipe whose parameters are fp32 keeps its 16-bit copy for the whole step
     copies = states.gather * (dense + experts) if not work.is_frozen else 0.0 * dense
     buffer = np.where(cand.zero_stage >= 3, gathered, copies)
@@ -136,7 +156,7 @@ def buffer_bytes(
             has_moe, work.expert_ffn_count / cand.expert_tensor_parallel + work.shared_ffn_count / t, 0.0
         )
         buffer = buffer + BYTES_16BIT * scratch
-    if plan.recipe in PYTORCH_RECIPES and not work.is_frozen:
+    if is_pytorch and not work.is_frozen:
         # data parallelism of PyTorch reduces gradients in buckets of their own beside them (DistributedDataParallel,
         # gradient_as_bucket_view False); without synchronization sharded modules keep whole gradients (FSDP, no_sync)
         is_copied = (cand.zero_stage < 2) & (cand.data_parallel > 1)

@@ -26,6 +26,7 @@ from advisor.engine.buffers import (
     logits_bytes,
     step_bytes,
     transient_bytes,
+    unit_gradient_bytes,
 )
 from advisor.engine.calibration import Calibration
 from advisor.engine.candidates import Candidates, FloatArray
@@ -164,6 +165,7 @@ def _stage_bytes(
         working = working * (BYTES_FP32 / BYTES_16BIT)
     working = np.where(share > 0, working, 0.0)
     transient = calibration.activation_transient_factor * transient_bytes(work, cand, stage, tokens)
+    transient = transient + unit_gradient_bytes(work, states, plan, cand, rank, stage)
     logits = logits_bytes(work, states, plan, cand, tokens) * stage.has_head
     is_loss = logits > working + transient
     activation = activation + np.where(is_loss, 0.0, working)

@@ -238,6 +238,27 @@ def test_sharded_modules_without_synchronization_keep_whole_gradients():
     assert whole - shared == pytest.approx(2 * 6_738_415_616, rel=1e-9)
 
 
+def test_a_sharded_layers_backward_pass_by_hand():
+    # torch/distributed/fsdp: two gathered units in 16 bit, the root (embedding and head) gathered throughout, its
+    # head's gradient and the unit's in 16 bit, and the copy that the last reduce-scatter reads in fp32. One token with
+    # every layer recomputed: the backward pass of a layer is the peak, the logits are not.
+    job = plan(recipe=Recipe.FSDP, sequence_length=1)
+    arrays = memory(LLAMA3_70B, job, data_parallel=8, zero_stage=3, recomputation=Recomputation.FULL)
+    unit = 8192 * (8192 + 2 * 1024) + 8192 * 8192 + 3 * 8192 * 28672 + 2 * 8192
+    root = 128_256 * 8192
+    expected = 2 * 2 * unit + 2 * (2 * root) + 2 * root + 2 * unit + 4 * unit
+    assert arrays.buffer_bytes[0] == pytest.approx(expected, rel=1e-3)  # and what one token's layer needs
+
+
+def test_the_loss_comes_before_the_layers_gradients():
+    # at the loss the logits live and no layer has gradients yet: one token more of logits, no unit more
+    job = plan(recipe=Recipe.FSDP, sequence_length=32_768, uses_fused_loss=False)
+    arrays = memory(LLAMA3_70B, job, data_parallel=8, zero_stage=3, recomputation=Recomputation.FULL)
+    unit = 8192 * (8192 + 2 * 1024) + 8192 * 8192 + 3 * 8192 * 28672 + 2 * 8192
+    assert arrays.logits_bytes[0] > 0
+    assert arrays.buffer_bytes[0] == pytest.approx(2 * 2 * unit + 3 * 2 * 128_256 * 8192, rel=1e-9)
+
+
 def test_gradients_have_the_type_of_their_parameters():
     narrow = memory(LLAMA2_7B, plan(recipe=Recipe.FSDP, weight_bytes_per_parameter=2))
     assert narrow.gradient_bytes[0] == pytest.approx(2 * 6_738_415_616)

@@ -129,7 +129,7 @@ MEMORY = Section(
         ),
         _row(
             _("Fully sharded"), "2 (2 P_layer + P_root) + 2 P_head + (2 + g) P_layer",
-            _("Two gathered units, embedding, head; gradients, the copy a reduction reads, g bytes."), "arXiv:2304.11277",
+            _("Two gathered units, embedding, head; gradients, a reduction's copy."), "arXiv:2304.11277",
         ),
         _row(
             _("QLoRA weights"), "0.5 + 0.127/8",

@@ -2,7 +2,7 @@
 
 Published runs of one source, model, GPU and precision at several sizes show how much of the error carries over: nearly
 all of it (slope of the large run's log error on the small one's close to 1), so the measured ratio is applied whole.
-What then remains is the spread between repeated runs, and what grows with the size. `validate_runs --pilot` prints both.
+What then remains is the spread between repeated runs, and what grows with the size. `validate_runs --pilot` prints it.
 """
 
 from __future__ import annotations

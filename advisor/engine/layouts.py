@@ -122,7 +122,9 @@ def _is_smooth(number: int) -> bool:
     return number == 1
 
 
-def micro_batch_count(global_batch_size: float, data_parallel: FloatArray, micro_batch_size: FloatArray) -> FloatArray:
+def micro_batch_count(
+    global_batch_size: float | FloatArray, data_parallel: FloatArray, micro_batch_size: FloatArray
+) -> FloatArray:
     """Accumulation steps: the batch rounded to the nearest positive multiple of n b, divided by it."""
     return np.maximum(np.rint(global_batch_size / (data_parallel * micro_batch_size)), 1.0)
 

@@ -77,12 +77,14 @@ def availability(plan: TrainingPlan, work: Workload, gpu_count: Number, rate: Nu
 
 def step_counts(tokens: Number, batch_tokens: Number) -> FloatArray:
     """Optimizer steps of a run; the last one may be partly filled. [1]"""
-    return np.ceil(np.asarray(tokens / batch_tokens))
+    counts: FloatArray = np.ceil(np.asarray(tokens / batch_tokens))
+    return counts
 
 
 def training_seconds(steps: Number, step_seconds: Number, goodput: Number) -> FloatArray:
     """Wall time of the run. [s]"""
-    return np.asarray(steps * step_seconds / goodput, dtype=np.float64)
+    seconds: FloatArray = np.asarray(steps * step_seconds / goodput)
+    return seconds
 
 
 def interruption_spread_fraction(wall_seconds: float, run: Availability) -> float:

@@ -35,6 +35,7 @@ from quotes.models.requests import QuoteRequest, RequestState
 from quotes.models.revisions import NumberSeries, Quote, QuoteRevision, RevisionQuerySet, end_of_day
 from quotes.models.taxes import Customer, TaxRate
 from quotes.models.tokens import ApiToken, IdempotentCall, Scope
+from quotes.models.verification import VerificationCode
 
 __all__ = [
     "CURRENCIES",
@@ -76,6 +77,7 @@ __all__ = [
     "SellerEntity",
     "TaxRate",
     "Terms",
+    "VerificationCode",
     "end_of_day",
     "link_digest",
     "new_link_token",

@@ -1,4 +1,4 @@
-"""What the desk accepts from outside, filters of the list too; forms hand back domain values."""
+"""What the desk accepts from outside; forms hand back domain values."""
 
 from __future__ import annotations
 
@@ -12,15 +12,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from quotes.fields import PlainDecimalField, paper_text
-from quotes.models import (
-    CURRENCIES,
-    MAX_QUANTITY,
-    MAX_UNIT_PRICE,
-    STATE_LABELS,
-    Basis,
-    QuoteLine,
-    QuoteRevision,
-)
+from quotes.models import MAX_QUANTITY, MAX_UNIT_PRICE, Basis, QuoteLine, QuoteRevision
 from quotes.services import CustomerData, LineEdit
 
 if TYPE_CHECKING:
@@ -220,27 +212,6 @@ class ReasonForm(PaperTextMixin, forms.Form):
 
 class NoReasonForm(forms.Form):
     """A step that needs a yes only."""
-
-
-class ListFilterForm(forms.Form):
-    """Filters of the list; they stand in the address."""
-
-    SORTS = [
-        ("-created", _("Newest first")),
-        ("created", _("Oldest first")),
-        ("-total", _("Largest first")),
-        ("valid", _("Expiring first")),
-    ]
-
-    q = forms.CharField(label=_("Search"), max_length=100, required=False)
-    state = forms.ChoiceField(
-        label=_("State"),
-        required=False,
-        choices=[("", _("All")), *((str(state), label) for state, label in STATE_LABELS.items())],
-    )
-    basis = forms.ChoiceField(label=_("Basis"), required=False, choices=[("", _("All")), *Basis.choices])
-    currency = forms.ChoiceField(label=_("Currency"), required=False, choices=[("", _("All")), *CURRENCIES[:2]])
-    sort = forms.ChoiceField(label=_("Order"), required=False, choices=SORTS)
 
 
 class AcceptForm(PaperTextMixin, forms.Form):

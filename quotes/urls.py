@@ -2,11 +2,13 @@ from __future__ import annotations
 
 from django.urls import path
 
-from quotes.views import desk, steps
+from quotes.views import desk, listing, steps
 
 app_name = "quotes"
 urlpatterns = [
-    path("", desk.quote_list, name="list"),
+    path("", listing.quote_list, name="list"),
+    path("export.csv", listing.quote_export, name="export"),
+    path("figures/", listing.quote_analytics, name="analytics"),
     path("new/", desk.quote_new, name="new"),
     path("<uuid:public_id>/", desk.quote_detail, name="detail"),
     path("<uuid:public_id>/r<int:revision_index>/", desk.quote_detail, name="revision"),

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
+from decimal import Decimal
 from typing import Any
+from urllib.parse import urlencode
 
 from django import template
+from django.http import QueryDict
+from django.template import Context
 from django.utils.functional import Promise
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from quotes.analytics import NO_ANSWER
+from quotes.forms import DeclineForm
 from quotes.models import STATE_LABELS
 from quotes.states import Action, State
 
@@ -41,6 +50,7 @@ _ACTION_LABELS: dict[str, Promise] = {
     Action.REVISE: pgettext_lazy("log", "revision begun"),
     "supersede": pgettext_lazy("log", "superseded"),
 }
+_LOST_REASONS: dict[str, Any] = {**dict(DeclineForm.REASONS), NO_ANSWER: _("No answer before it expired")}
 BASIS_LABELS = {"rental": _("Rental"), "purchase": _("Purchase")}
 
 
@@ -62,3 +72,80 @@ def log_label(action: str) -> Any:
 @register.filter
 def basis_label(basis: str) -> Any:
     return BASIS_LABELS.get(basis, basis)
+
+
+@register.simple_tag(takes_context=True)
+def sort_head(context: Context, key: str, label: Any, order: str, css: str = "") -> SafeString:
+    """A column's head whose link sorts by it, or the other way round when it does already; the query's rest stays."""
+    query: QueryDict = context["request"].GET.copy()
+    ascending, descending = key, f"-{key}"
+    first = descending if key in {"total", "number"} else ascending
+    query["sort"] = (descending if order == ascending else ascending) if order in {ascending, descending} else first
+    query.pop("page", None)
+    direction = {ascending: "ascending", descending: "descending"}.get(order, "none")
+    return format_html(
+        '<th scope="col" class="sortable {}" aria-sort="{}"><a href="?{}">{}</a></th>',
+        css,
+        direction,
+        query.urlencode(),
+        label,
+    )
+
+
+@register.filter
+def share_text(value: float | None) -> str:
+    """A share in percent with one digit; a dash where there is nothing to divide."""
+    return "—" if value is None else f"{value * 100:.1f}%"
+
+
+@register.filter
+def days_text(value: float | None) -> str:
+    return "—" if value is None else f"{value:.1f}"
+
+
+def size_label(index: str, limits: Any) -> str:
+    """`1,000,000 – 10,000,000`: a class of totals in words of figures."""
+    position = int(index)
+    if position == 0:
+        return f"< {limits[0]:,f}"
+    low = f"{limits[position - 1]:,f}"
+    return f"\N{GREATER-THAN OR EQUAL TO} {low}" if position == len(limits) else f"{low} – {limits[position]:,f}"
+
+
+def discount_label(index: str, limits: Any) -> Any:
+    position = int(index)
+    if position == 0:
+        return _("none")
+    low, high = (f"{limits[place] * 100:f}".rstrip("0").rstrip(".") or "0" for place in (position - 1, position))
+    return f"{low}–{high}%" if position < len(limits) - 1 else f"> {low}%"
+
+
+@register.filter
+def reason_label(code: str) -> Any:
+    return _LOST_REASONS.get(code, code)
+
+
+@register.simple_tag(takes_context=True)
+def tally_query(context: Context, kind: str, key: str) -> SafeString:
+    """What narrows the list to one row of the figures, behind the query that all rows share."""
+    if kind == "month":
+        first = date.fromisoformat(f"{key}-01")
+        last = (first + timedelta(days=31)).replace(day=1) - timedelta(days=1)
+        since, until = context["since"] or first, context["until"] or last
+        parts = {"dated": "issued", "since": max(first, since), "until": min(last, until)}
+    elif kind == "size":
+        limits, place = context["size_classes"], int(key)
+        parts = {"minimum": limits[place - 1]} if place else {}
+        parts |= {"maximum": limits[place] - Decimal("0.01")} if place < len(limits) else {}
+    else:
+        parts = {kind: key}
+    return format_html("&amp;{}", urlencode(parts))
+
+
+@register.simple_tag(takes_context=True)
+def tally_label(context: Context, kind: str, key: str) -> Any:
+    if kind == "size":
+        return size_label(key, context["size_classes"])
+    if kind == "discount":
+        return discount_label(key, context["discount_classes"])
+    return basis_label(key) if kind == "basis" else key

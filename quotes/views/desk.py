@@ -1,4 +1,4 @@
-"""The desk: list, draft from a recommendation, one quote, its steps, its PDF."""
+"""The desk: a draft from a recommendation, one quote, its issue, its PDF."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any, cast
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
-from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone, translation
@@ -21,8 +20,7 @@ from advisor.inputs import InputError, body_from_query, parse_recommendation_req
 from advisor.services import scenario_search
 from quotes import access, files, numbers, pdf, snapshot
 from quotes.drafting import NothingToQuoteError
-from quotes.forms import EditableLine, ListFilterForm, NewQuoteForm, RevisionForm, line_forms
-from quotes.listing import filtered_revisions
+from quotes.forms import EditableLine, NewQuoteForm, RevisionForm, line_forms
 from quotes.models import Basis, QuoteRevision
 from quotes.paper import DJANGO_LANGUAGES, line_numbers, paper_of
 from quotes.services import (
@@ -35,20 +33,6 @@ from quotes.services import (
 )
 from quotes.states import Action, State, TransitionError
 from quotes.views.guards import actor, desk
-
-PAGE_SIZE = 25
-
-
-@desk
-@require_safe
-def quote_list(request: HttpRequest) -> HttpResponse:
-    form = ListFilterForm(request.GET)
-    filters = form.cleaned_data if form.is_valid() else {}
-    now = timezone.now()
-    rows = filtered_revisions(access.visible_revisions(request.user), filters, now)
-    page = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
-    shown = [(revision, revision.effective_state(now)) for revision in page]
-    return render(request, "quotes/list.html", {"form": form, "page": page, "rows": shown, "result": form.is_valid()})
 
 
 @desk

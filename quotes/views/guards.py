@@ -8,7 +8,8 @@ from typing import Any, cast
 
 from django.contrib.auth.models import User
 from django.contrib.auth.views import redirect_to_login
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.cache import cache_control
 
@@ -16,7 +17,7 @@ from quotes import access
 from quotes.models import STATE_LABELS
 from quotes.states import TransitionError
 
-View = Callable[..., HttpResponse]
+View = Callable[..., HttpResponseBase]
 private = cache_control(private=True, no_store=True)
 
 
@@ -25,7 +26,7 @@ def desk(view: View) -> View:
 
     @wraps(view)
     @private
-    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if not request.user.is_authenticated:
             return redirect_to_login(request.get_full_path())
         if not access.may_open_desk(request.user):

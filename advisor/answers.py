@@ -298,6 +298,14 @@ class DeploymentComparisonAnswer(TypedDict):
     faq: list[dict[str, str]]
 
 
+class UtilisationCostAnswer(TypedDict):
+    """Cost over the horizon at a share of use: rent by the hour, and owning less what the hardware is still worth."""
+
+    utilisation_fraction: float
+    rental: float
+    purchase: float
+
+
 class RentOrBuyAnswer(TypedDict):
     months: list[int]
     rental_cumulative: list[float]
@@ -306,6 +314,14 @@ class RentOrBuyAnswer(TypedDict):
     break_even_month: float | None
     utilisation_fraction: float
     break_even_utilisation_fraction: float | None
+    horizon_months: int
+    net_break_even_month: int | None  # when what the hardware is still worth counts
+    rental_present_value: float | None
+    purchase_present_value: float | None
+    purchase_advantage_present_value: float | None
+    rental_cost_per_useful_gpu_hour: float | None
+    purchase_cost_per_useful_gpu_hour: float | None
+    costs_by_utilisation: list[UtilisationCostAnswer]
     advice: str
     problems: list[ProblemAnswer]
     assumptions: list[AssumptionAnswer]

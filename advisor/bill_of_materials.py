@@ -35,6 +35,7 @@ class BillRequest:
     network_kind: str = "infiniband"
     data_sensitivity: str = "internal"
     priced_skus: frozenset[str] = frozenset()
+    pue: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +85,7 @@ def bill_of_materials(parts: Parts, request: BillRequest) -> Bill:
         storage=storage,
         nodes=nodes,
         training_seconds=request.training_seconds,
+        pue=request.pue,
     )
     front_end = front_end_lines(
         parts,

@@ -168,6 +168,7 @@ def _bill_request(
         training_seconds=finite(estimate.time.training_seconds),
         data_sensitivity=setting.checked.data_sensitivity,
         priced_skus=priced_part_skus(setting.parts, setting.book("purchase")),
+        pue=setting.checked.ownership.pue,
     )
 
 

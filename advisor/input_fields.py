@@ -24,6 +24,7 @@ from advisor.input_kinds import (
     factor_row,
     whole_row,
 )
+from advisor.ownership_fields import OWNERSHIP_FIELDS
 from advisor.quantities import SECONDS_PER_DAY, Kind
 from catalog.money import MINOR_UNITS
 
@@ -264,6 +265,11 @@ LAYOUT_FIELDS = (
         routes=_ESTIMATE_ONLY,
     ),
     _layout("shard_group_size", _("Shard group"), 1, 131_072, _("GPUs that hold one sharded copy (HSDP)."), "8"),
+    InputField(
+        name="includes_sensitivity", pointer="/sensitivity", kind=FieldKind.FLAG, label=_("Sensitivity"),
+        default=False, routes=_ESTIMATE_ONLY,
+        help=_("Adds how the days move with each input, by tokens and GPUs, and the break points."),
+    ),
 )  # fmt: skip
 
 RECOMMENDATION_FIELDS = (
@@ -355,7 +361,8 @@ def _placed(row: InputField, route: str) -> tuple[str, InputField]:
 
 
 def _table(route: str) -> dict[str, InputField]:
-    rows = MODEL_FIELDS + TRAINING_FIELDS + CLUSTER_FIELDS + LAYOUT_FIELDS + RECOMMENDATION_FIELDS + DEPLOYMENT_FIELDS
+    rows: tuple[InputField, ...] = MODEL_FIELDS + TRAINING_FIELDS + CLUSTER_FIELDS + LAYOUT_FIELDS
+    rows += RECOMMENDATION_FIELDS + OWNERSHIP_FIELDS + DEPLOYMENT_FIELDS
     return dict(_placed(row, route) for row in rows if route in row.routes)
 
 

@@ -35,6 +35,7 @@ from advisor.input_types import (
     ModelChoice,
 )
 from advisor.messages import shown
+from advisor.ownership_fields import ownership_choice
 from advisor.quantities import Quantity
 
 MAX_FAULTS = 30
@@ -69,6 +70,7 @@ def parse_estimate_request(body: Any) -> CheckedEstimate:
         gpu_count=values.get("gpu_count"),
         gpus_per_server=values.get("gpus_per_server"),
         scale_out_bytes_per_second_per_gpu=None if gbit is None else bytes_per_second_from_gbit(float(gbit)),
+        includes_sensitivity=values.get("includes_sensitivity", _default("includes_sensitivity")),
         layout=LayoutRequest(
             tensor_parallel=values.get("tensor_parallel"),
             pipeline_parallel=values.get("pipeline_parallel"),
@@ -109,6 +111,7 @@ def parse_recommendation_request(body: Any) -> CheckedRecommendation:
         max_racks=values.get("max_racks"),
         cooling=values.get("cooling"),
         limit=values.get("limit", _default("limit")),
+        ownership=ownership_choice(values),
     )
 
 

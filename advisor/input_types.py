@@ -19,6 +19,7 @@ from advisor.engine.specs import (
     Problem,
     Recipe,
 )
+from advisor.ownership_fields import OwnershipChoice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +98,7 @@ class CheckedEstimate(CheckedTraining):
     gpus_per_server: int | None
     scale_out_bytes_per_second_per_gpu: float | None
     layout: LayoutRequest
+    includes_sensitivity: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,3 +121,4 @@ class CheckedRecommendation(CheckedTraining):
     max_racks: int | None
     cooling: str | None
     limit: int
+    ownership: OwnershipChoice

@@ -2,108 +2,45 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 
 from django.utils.translation import gettext as _
 
-from advisor.answers import AssumptionAnswer, PricesAnswer, ProblemAnswer, RentOrBuyAnswer
+from advisor.answers import PricesAnswer, ProblemAnswer, RentOrBuyAnswer, UtilisationCostAnswer
 from advisor.catalog_language import joined
-from advisor.engine.ownership import (
-    DEFAULT_COST_OF_CAPITAL,
-    DEFAULT_LIFE_MONTHS,
-    DEFAULT_MAINTENANCE,
-    Comparison,
-    OwnershipTerms,
-    RentalTerms,
-    rent_or_buy,
-)
-from advisor.engine.power import DEFAULT_IDLE_POWER, DEFAULT_PUE, PowerPlan
+from advisor.engine.ownership import Comparison, OwnershipTerms, RentalTerms, costs_by_utilisation, rent_or_buy
 from advisor.engine.reliability import assumed_number
-from advisor.engine.specs import Assumption, Origin
 from advisor.figures import format_percent
+from advisor.ownership_terms import OwnershipRequest, RunningCosts, ownership_terms, rental_terms, running_costs
 from advisor.problem_words import assumption_answers
 from catalog.money import format_money
 
-HORIZON_MONTHS = 60
-DEFAULT_UTILISATION = Assumption(
-    name="utilisation_fraction",
-    value=0.7,
-    unit="1",
-    origin=Origin.DERIVED,
-    source="planning value: seven days in ten; the break-even use beside it says what it decides",
-)
-# Colocation per kW-month without electricity, and electricity per kWh, by currency.
-SITE_COSTS: dict[str, tuple[Assumption, Assumption]] = {
-    "CNY": (
-        Assumption(
-            name="colocation_amount_per_kilowatt_month",
-            value=583.0,
-            unit="CNY",
-            origin=Origin.DERIVED,
-            source="VNET Q3 2025 wholesale revenue over mean utilised power; holds the power it bills: an upper bound",
-        ),
-        Assumption(
-            name="electricity_amount_per_kilowatt_hour",
-            value=0.63,
-            unit="CNY",
-            origin=Origin.DERIVED,
-            source="China industrial average 2024, 0.088 USD (china-briefing.com)",
-        ),
-    ),
-    "USD": (
-        Assumption(
-            name="colocation_amount_per_kilowatt_month",
-            value=194.95,
-            unit="USD",
-            origin=Origin.DERIVED,
-            source="CBRE H2 2025, US primary markets, 250 to 500 kW, asking rent without electricity",
-        ),
-        Assumption(
-            name="electricity_amount_per_kilowatt_hour",
-            value=0.0929,
-            unit="USD",
-            origin=Origin.DERIVED,
-            source="US industrial average, EIA, 2026-01",
-        ),
-    ),
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnershipRequest:
-    rental: PricesAnswer | None
-    purchase: PricesAnswer | None
-    power: PowerPlan | None
-    gpu_count: int
-    goodput: float
-    currency: str
-    utilisation_fraction: float | None = None
-    horizon_months: int = HORIZON_MONTHS
+SHARES_OF_USE = tuple(tenth / 10 for tenth in range(1, 11))
 
 
 def ownership_answer(request: OwnershipRequest) -> RentOrBuyAnswer | None:
     """Both ways over the horizon; None where no side has a price. One side alone gives its curve and a problem."""
     if request.rental is None and request.purchase is None:
         return None
-    used = request.utilisation_fraction
-    utilisation = assumed_number(DEFAULT_UTILISATION) if used is None else used
+    costs = running_costs(request.currency, request.choice)
     if request.rental is None or request.purchase is None or request.rental["monthly"] is None:
-        return _one_sided(request, utilisation)
-    terms = _ownership_terms(request)
-    rental = RentalTerms(
-        monthly_amount=float(Decimal(request.rental["monthly"]["amount"])),
-        setup_amount=_one_time(request.rental),
-        deposit_amount=float(Decimal(request.rental["deposit"]["amount"])) if request.rental["deposit"] else 0.0,
-    )
+        return _one_sided(request, costs)
+    return _compared(request, request.rental, request.purchase, costs)
+
+
+def _compared(
+    request: OwnershipRequest, rental: PricesAnswer, purchase: PricesAnswer, costs: RunningCosts
+) -> RentOrBuyAnswer:
+    rented, owned = rental_terms(rental), ownership_terms(purchase, request.power, costs)
+    utilisation = assumed_number(costs.utilisation)
     compared = rent_or_buy(
-        rental,
-        terms,
-        month_count=request.horizon_months,
+        rented,
+        owned,
+        month_count=request.choice.horizon_months,
         utilisation_fraction=utilisation,
         gpu_count=request.gpu_count,
         goodput=request.goodput,
-        cost_of_capital_fraction_per_year=assumed_number(DEFAULT_COST_OF_CAPITAL),
+        cost_of_capital_fraction_per_year=assumed_number(costs.cost_of_capital),
     )
     return RentOrBuyAnswer(
         months=list(compared.months),
@@ -113,55 +50,26 @@ def ownership_answer(request: OwnershipRequest) -> RentOrBuyAnswer | None:
         break_even_month=compared.break_even_month,
         utilisation_fraction=utilisation,
         break_even_utilisation_fraction=compared.break_even_utilisation_fraction,
+        horizon_months=request.choice.horizon_months,
+        net_break_even_month=compared.net_break_even_month,
+        rental_present_value=compared.rental_present_value,
+        purchase_present_value=compared.purchase_present_value,
+        purchase_advantage_present_value=compared.purchase_advantage_present_value,
+        rental_cost_per_useful_gpu_hour=compared.rental_cost_per_useful_gpu_hour,
+        purchase_cost_per_useful_gpu_hour=compared.purchase_cost_per_useful_gpu_hour,
+        costs_by_utilisation=_by_use(rented, owned, request.choice.horizon_months),
         advice=_advice(compared, request),
         problems=_incomplete(request),
-        assumptions=_assumptions(request, utilisation),
+        assumptions=assumption_answers(costs.listed),
     )
 
 
-def _one_time(prices: PricesAnswer) -> float:
-    """What the rental block asks for once: its priced lines that are no months."""
-    monthly_units = ("server_month", "month", "per_spare_server_month")
-    return float(
-        sum(
-            (
-                Decimal(line["amount"]["amount"])
-                for line in prices["lines"]
-                if line["amount"] is not None and line["unit"] not in monthly_units
-            ),
-            Decimal(0),
-        )
-    )
-
-
-def _ownership_terms(request: OwnershipRequest) -> OwnershipTerms:
-    """Hardware depreciates, installation does not; running services are the maintenance fraction's part."""
-    purchase = request.purchase
-    if purchase is None:
-        raise ValueError("Ownership terms need a purchase block.")
-    hardware = installation = Decimal(0)
-    for line in purchase["lines"]:
-        if line["amount"] is None:
-            continue
-        if line["kind"] != "service":
-            hardware += Decimal(line["amount"]["amount"])
-        elif line["unit"] == "one_time":
-            installation += Decimal(line["amount"]["amount"])
-    colocation, electricity = SITE_COSTS.get(request.currency, (None, None))
-    power = request.power
-    idle = assumed_number(DEFAULT_IDLE_POWER)
-    return OwnershipTerms(
-        purchase_amount=float(hardware),
-        installation_amount=float(installation),
-        depreciation_months=int(assumed_number(DEFAULT_LIFE_MONTHS)),
-        colocation_amount_per_kilowatt_month=assumed_number(colocation) if colocation and power else 0.0,
-        electricity_amount_per_kilowatt_hour=assumed_number(electricity) if electricity and power else 0.0,
-        contracted_it_watts=power.it_max_watts if power else 0.0,
-        busy_it_watts=power.it_average_watts if power else 0.0,
-        idle_it_watts=power.it_max_watts * idle if power else 0.0,
-        pue=power.pue if power else assumed_number(DEFAULT_PUE),
-        maintenance_fraction_per_year=assumed_number(DEFAULT_MAINTENANCE),
-    )
+def _by_use(rented: RentalTerms, owned: OwnershipTerms, month_count: int) -> list[UtilisationCostAnswer]:
+    rent, own = costs_by_utilisation(rented, owned, month_count, SHARES_OF_USE)
+    return [
+        UtilisationCostAnswer(utilisation_fraction=share, rental=float(rent[index]), purchase=float(own[index]))
+        for index, share in enumerate(SHARES_OF_USE)
+    ]
 
 
 def _advice(compared: Comparison, request: OwnershipRequest) -> str:
@@ -172,7 +80,8 @@ def _advice(compared: Comparison, request: OwnershipRequest) -> str:
     }
     gap = round(abs(compared.purchase_advantage_present_value))
     sentences = [
-        words[compared.advice] % {"months": request.horizon_months, "gap": format_money(Decimal(gap), request.currency)}
+        words[compared.advice]
+        % {"months": request.choice.horizon_months, "gap": format_money(Decimal(gap), request.currency)}
     ]
     if compared.break_even_month is not None:
         sentences.append(
@@ -180,7 +89,8 @@ def _advice(compared: Comparison, request: OwnershipRequest) -> str:
         )
     else:
         sentences.append(
-            _("Spending on purchase stays above rent for all %(months)d months.") % {"months": request.horizon_months}
+            _("Spending on purchase stays above rent for all %(months)d months.")
+            % {"months": request.choice.horizon_months}
         )
     share = compared.break_even_utilisation_fraction
     if share is None or share > 1:
@@ -216,7 +126,7 @@ def _incomplete(request: OwnershipRequest) -> list[ProblemAnswer]:
     return problems
 
 
-def _one_sided(request: OwnershipRequest, utilisation: float) -> RentOrBuyAnswer:
+def _one_sided(request: OwnershipRequest, costs: RunningCosts) -> RentOrBuyAnswer:
     """No comparison without both prices: the figures are null and the reason is told."""
     is_rental_missing = request.rental is None
     text = (
@@ -237,22 +147,17 @@ def _one_sided(request: OwnershipRequest, utilisation: float) -> RentOrBuyAnswer
         purchase_cumulative=[],
         currency=request.currency,
         break_even_month=None,
-        utilisation_fraction=utilisation,
+        utilisation_fraction=assumed_number(costs.utilisation),
         break_even_utilisation_fraction=None,
+        horizon_months=request.choice.horizon_months,
+        net_break_even_month=None,
+        rental_present_value=None,
+        purchase_present_value=None,
+        purchase_advantage_present_value=None,
+        rental_cost_per_useful_gpu_hour=None,
+        purchase_cost_per_useful_gpu_hour=None,
+        costs_by_utilisation=[],
         advice=text,
         problems=[problem],
-        assumptions=_assumptions(request, utilisation),
-    )
-
-
-def _assumptions(request: OwnershipRequest, utilisation: float) -> list[AssumptionAnswer]:
-    given = request.utilisation_fraction is not None
-    used = (
-        Assumption(name="utilisation_fraction", value=utilisation, unit="1", origin=Origin.USER, source="")
-        if given
-        else DEFAULT_UTILISATION
-    )
-    site = SITE_COSTS.get(request.currency, ())
-    return assumption_answers(
-        (used, DEFAULT_LIFE_MONTHS, DEFAULT_COST_OF_CAPITAL, DEFAULT_MAINTENANCE, *site, DEFAULT_PUE)
+        assumptions=assumption_answers(costs.listed),
     )

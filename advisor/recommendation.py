@@ -44,11 +44,13 @@ from advisor.explain import (
     upgrade_path,
 )
 from advisor.input_types import CheckedRecommendation
-from advisor.ownership_answer import OwnershipRequest, ownership_answer
+from advisor.ownership_answer import ownership_answer
+from advisor.ownership_terms import OwnershipRequest
 from advisor.parts import Parts
 from advisor.preference import preferred
 from advisor.price_books import Book
 from advisor.problem_words import assumption_answers, problem_answer
+from advisor.sensitivity_answer import recommended_sensitivity
 from advisor.side_estimates import compared_sides, estimate_on_build, tuning_gain
 from advisor.tiers import tier_answer
 from advisor.training_plan import job_from
@@ -108,6 +110,7 @@ def recommendation(
         rent_or_buy=_rent_or_buy(setting, recommended),
         scaling=_scaling(result),
         pareto=_pareto(result),
+        sensitivity=recommended_sensitivity(setting, recommended, result.scaling) if recommended else None,
         explanation=_explanation(tier["reason"] if tier else "", head),
         evaluated_layout_count=result.evaluated_layout_count,
         problems=_problems(setting, hardware, result, ranked, head, rejected),
@@ -156,6 +159,7 @@ def _rent_or_buy(setting: Setting, item: Configured | None) -> RentOrBuyAnswer |
             gpu_count=item.estimate.scenario.cluster.gpu_count,
             goodput=item.estimate.time.goodput,
             currency=setting.checked.currency,
+            choice=setting.checked.ownership,
         )
     )
 

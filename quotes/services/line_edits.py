@@ -14,13 +14,28 @@ from django.utils.translation import gettext_lazy as _
 
 from quotes.drafting import DraftLine
 from quotes.models import MAX_LINES, QuoteLine, QuoteRevision
+from quotes.services.book_prices import add_catalog_facts
 
 LINE_FIELDS = (
     "quantity",
     "period_count",
     "unit_price",
     "discount_fraction",
+    "discount_amount",
+    "discount_reason",
+    "tax_category",
     "tax_rate",
+    "change_reason",
+    "is_optional",
+)
+# an edit that leaves these None does not speak of them
+_LEFT_AS_IT_IS = frozenset({"discount_amount", "discount_reason", "tax_category", "is_optional"})
+_HAND_FIELDS = (
+    "list_price",
+    "discount_fraction",
+    "discount_amount",
+    "discount_reason",
+    "tax_category",
     "change_reason",
     "is_optional",
 )
@@ -34,7 +49,10 @@ class StaleEditError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineEdit:
-    """New values of one line, by its position; `unit_price` None leaves the price open, `is_optional` None as it is."""
+    """New values of one line, by its position; `unit_price` None leaves the price open.
+
+    Discount amount and reason, tax category and `is_optional` stay as they are where None.
+    """
 
     position: int
     quantity: Decimal
@@ -43,6 +61,9 @@ class LineEdit:
     discount_fraction: Decimal
     tax_rate: Decimal
     change_reason: str = ""
+    discount_amount: Decimal | None = None
+    discount_reason: str | None = None
+    tax_category: str | None = None
     is_optional: bool | None = None
     is_removed: bool = False
 
@@ -54,8 +75,16 @@ class AddedLine:
     line: DraftLine
     list_price: Decimal | None = None
     discount_fraction: Decimal = Decimal(0)
+    discount_amount: Decimal = Decimal(0)
+    discount_reason: str = ""
+    tax_category: str = ""
     change_reason: str = ""
     is_optional: bool = False
+
+    def values(self) -> dict[str, Any]:
+        """The columns of the stored line."""
+        own = {name: getattr(self, name) for name in _HAND_FIELDS}
+        return asdict(self.line) | own
 
 
 def apply_lines(
@@ -97,14 +126,14 @@ def _change(rows: Sequence[QuoteLine], edits: Sequence[LineEdit]) -> list[dict[s
         changed: dict[str, Any] = {}
         for name in LINE_FIELDS:
             old, new = getattr(row, name), getattr(edit, name)
-            if name == "is_optional" and new is None:
+            if name in _LEFT_AS_IT_IS and new is None:
                 continue
             if old != new:
                 changed[name] = [_plain(old), _plain(new)]
                 setattr(row, name, new)
         if changed:
             row.full_clean(exclude=["revision"], validate_unique=False)
-            changes.append({"position": row.position, **changed})
+            changes.append({"line": row.pk, "position": row.position, **changed})
     return changes
 
 
@@ -119,7 +148,7 @@ def _without_removed(
     for row in rows:
         is_under_removed = row.position in positions or (row.is_included and is_under_removed)
         if is_under_removed:
-            removed.append({"position": row.position, "removed": row.sku or row.name_en})
+            removed.append({"line": row.pk, "position": row.position, "removed": row.sku or row.name_en})
             row.delete()
         else:
             kept.append(row)
@@ -134,17 +163,10 @@ def _create(revision: QuoteRevision, rows: Sequence[QuoteLine], added: Sequence[
         )
     last = max((row.position for row in rows), default=0)
     fresh = [
-        QuoteLine(
-            revision=revision,
-            position=position,
-            list_price=line.list_price,
-            discount_fraction=line.discount_fraction,
-            change_reason=line.change_reason,
-            is_optional=line.is_optional,
-            **asdict(line.line),
-        )
+        QuoteLine(revision=revision, position=position, **line.values())
         for position, line in enumerate(added, start=last + 1)
     ]
+    add_catalog_facts(revision, fresh)
     for row in fresh:
         row.full_clean(exclude=["revision"], validate_unique=False)
     QuoteLine.objects.bulk_create(fresh)

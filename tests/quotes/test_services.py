@@ -90,7 +90,8 @@ class TestEditing:
         assert (after.total_net, after.total_gross, after.content_version) == (D("900.00"), D("1017.00"), 2)
         entry = AuditEntry.objects.get(action="edit")
         assert entry.after["project"] == "P1"
-        assert entry.after["lines"] == [{"position": 1, "unit_price": ["1000.0000", "500.00"]}]
+        (line,) = draft.lines.all()
+        assert entry.after["lines"] == [{"line": line.pk, "position": 1, "unit_price": ["1000.0000", "500.00"]}]
 
     def test_an_old_version_overwrites_nothing(self, as_alice):
         draft = make_draft(as_alice)

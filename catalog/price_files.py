@@ -32,6 +32,11 @@ COLUMNS = (
     extra("lead_time_days", "lead_time_days", cells.count(minimum=0)),
 )
 HEADERS = tuple(column.header for column in COLUMNS)
+# for those who may see them; a file without them leaves a book without them
+COST_COLUMNS = (
+    extra("floor_amount", "floor_amount", cells.money),
+    extra("cost_amount", "cost_amount", cells.money),
+)
 
 
 class HasPriceFields(Protocol):

@@ -22,6 +22,8 @@ class PriceRecord:
     source_title: str = ""
     source_locator: str = ""
     lead_time_days: int | None = None
+    floor_amount: Decimal | None = None
+    cost_amount: Decimal | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from catalog.models.changes import CatalogChange, CatalogDraft, CatalogRevision, DraftRow, RecordedRow
 from catalog.models.compute import Cpu, Gpu, MemoryModule, Server
 from catalog.models.facility import ManagementNode, Rack, Service
 from catalog.models.guidance import ModelArchitecture, ReferenceBuild, SoftwareStack, Tier
 from catalog.models.network import Cable, Nic, Switch
 from catalog.models.part import Part
-from catalog.models.prices import CatalogRevision, CloudPrice, Price, PriceBook
+from catalog.models.prices import CloudPrice, Price, PriceBook
 from catalog.models.storage import Ssd, StorageSystem
 
 __all__ = [
     "Cable",
+    "CatalogChange",
+    "CatalogDraft",
     "CatalogRevision",
     "CloudPrice",
     "Cpu",
+    "DraftRow",
     "Gpu",
     "ManagementNode",
     "MemoryModule",
@@ -24,6 +28,7 @@ __all__ = [
     "Price",
     "PriceBook",
     "Rack",
+    "RecordedRow",
     "ReferenceBuild",
     "Server",
     "Service",

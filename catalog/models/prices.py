@@ -1,4 +1,4 @@
-"""Price books and their prices, cloud prices for comparison, and the revision of the whole catalogue."""
+"""Price books and their prices, and cloud prices for comparison."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from django.db.models import F, Q
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
+from catalog.models.overlap import OnePublishedBookADay
 from catalog.models.part import not_negative
 from catalog.querysets import PriceBookQuerySet, PriceQuerySet
 
@@ -15,7 +16,7 @@ class PriceBook(models.Model):
     """A price list of one basis and one currency. Published books are frozen; a new price means a new version.
 
     `valid_from` is inclusive, `valid_until` exclusive; NULL means until another book takes its place. At most one
-    published book of a basis and currency holds on any day: `price_book_publish` checks it under a lock.
+    published book of a basis and currency holds on any day: the database refuses a second one.
     """
 
     class Basis(models.TextChoices):
@@ -47,6 +48,17 @@ class PriceBook(models.Model):
     note_en = models.TextField(_("note"), blank=True, default="")
     content_hash = models.CharField(_("hash of its prices"), max_length=64, blank=True, default="", editable=False)
     published_at = models.DateTimeField(_("published at"), null=True, blank=True, editable=False)
+    published_by = models.CharField(_("published by"), max_length=150, blank=True, default="", editable=False)
+    reason = models.CharField(_("reason of the publication"), max_length=500, blank=True, default="", editable=False)
+    based_on = models.ForeignKey(
+        "self",
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        editable=False,
+        related_name="+",
+        verbose_name=_("copied from"),
+    )
 
     objects = PriceBookQuerySet.as_manager()
 
@@ -71,6 +83,10 @@ class PriceBook(models.Model):
                 condition=Q(status="published", valid_until__isnull=True),
                 name="catalog_pricebook_one_open_ended",
                 violation_error_message=_("Another published book of this basis and currency has no end."),
+            ),
+            OnePublishedBookADay(
+                name="catalog_pricebook_one_a_day",
+                violation_error_message=_("Another published book of this basis and currency holds on these days."),
             ),
             models.CheckConstraint(
                 name="catalog_pricebook_valid_from_before_until",
@@ -142,6 +158,9 @@ class Price(models.Model):
     source_title = models.TextField(_("source"), blank=True, default="")
     source_locator = models.TextField(_("locator"), blank=True, default="")
     lead_time_days = models.PositiveIntegerField(_("lead time [days]"), null=True, blank=True)
+    # for the eyes of `catalog.access.may_see_costs` alone
+    floor_amount = models.DecimalField(_("floor price"), max_digits=18, decimal_places=6, null=True, blank=True)
+    cost_amount = models.DecimalField(_("cost"), max_digits=18, decimal_places=6, null=True, blank=True)
 
     objects = PriceQuerySet.as_manager()
 
@@ -154,6 +173,12 @@ class Price(models.Model):
                 name="catalog_price_amount_not_negative",
                 condition=Q(amount__gte=0),
                 violation_error_message=_("A price cannot be negative."),
+            ),
+            *not_negative("price", "floor_amount", "cost_amount"),
+            models.CheckConstraint(
+                name="catalog_price_floor_not_above_amount",
+                condition=Q(floor_amount__isnull=True) | Q(floor_amount__lte=F("amount")),
+                violation_error_message=_("The floor price cannot be above the price."),
             ),
             models.UniqueConstraint(
                 fields=["book", "sku", "unit", "term_months", "condition"],
@@ -225,21 +250,3 @@ class CloudPrice(models.Model):
 
     def __str__(self) -> str:
         return f"{self.provider_class} {self.gpu_id} {self.commitment} {self.median_amount} {self.currency}"
-
-
-class CatalogRevision(models.Model):
-    """A state of the catalogue, named by the hash of its content; the newest row is the present one."""
-
-    code = models.CharField(_("code"), max_length=64)
-    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
-    part_counts = models.JSONField(_("rows by kind"), default=dict)
-    reason = models.CharField(_("reason"), max_length=200, blank=True, default="")
-
-    class Meta:
-        ordering = ["-id"]
-        verbose_name = _("catalogue revision")
-        verbose_name_plural = _("catalogue revisions")
-        get_latest_by = "id"
-
-    def __str__(self) -> str:
-        return self.code

@@ -54,6 +54,13 @@ class DraftLine:
     price_as_of: date | None = None
     is_indicative: bool = False
     lead_time_days: int | None = None
+    list_price: Decimal | None = None  # of the price book; None: no book has the price, which needs approval
+    list_period_count: int | None = None
+    discount_fraction: Decimal = Decimal(0)
+    discount_amount: Decimal = Decimal(0)
+    discount_reason: str = ""
+    tax_category: str = ""
+    is_optional: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,6 +177,8 @@ def _priced_line(zh: PriceLineAnswer, en: PriceLineAnswer, prices: PricesAnswer,
         sized_quantity=quantity,
         period_count=periods,
         unit_price=Decimal(price["amount"]) if price else None,
+        list_price=Decimal(price["amount"]) if price else None,
+        list_period_count=periods if is_monthly(en["unit"]) else None,
         tax_rate=Decimal(en["tax_rate"]),
         is_included=is_included,
         source_rule=en["source_rule"],

@@ -18,7 +18,7 @@ from django.utils import timezone, translation
 
 from advisor.inputs import body_from_query, parse_recommendation_request, query_from_body
 from advisor.services import scenario_search
-from quotes import services
+from quotes import policy, services
 from quotes.models import QuoteRevision, SellerEntity, Terms
 from quotes.paper import DJANGO_LANGUAGES
 from quotes.services import CustomerData, LineEdit
@@ -46,9 +46,13 @@ def seed_parties() -> None:
     for terms in parties()["terms"]:
         has_current = Terms.objects.filter(basis=terms["basis"], is_current=True).exists()
         values = terms | {"body_zh": "\n".join(terms["body_zh"]), "body_en": "\n".join(terms["body_en"])}
-        Terms.objects.get_or_create(
+        stored, is_new = Terms.objects.get_or_create(
             code=terms["code"], version=terms["version"], defaults=values | {"is_current": not has_current}
         )
+        if not is_new and not stored.clauses and not stored.payment_schedule:  # made before there were any
+            stored.clauses, stored.payment_schedule = terms["clauses"], terms["payment_schedule"]
+            stored.save(update_fields=["clauses", "payment_schedule"])
+    policy.load()
 
 
 def sample_customer(index: int) -> CustomerData:
@@ -175,11 +179,13 @@ def seed_quote(sample: Sample, *, seller: Actor, manager: Actor) -> QuoteRevisio
 
 def _step(step: str, revision: QuoteRevision, *, seller: Actor, manager: Actor) -> QuoteRevision:
     if step == "issue":
-        return services.quote_issue(actor=seller, revision=without_unpriced_lines(seller, revision))
+        return services.quote_issue(
+            actor=seller, revision=export_checked(seller, without_unpriced_lines(seller, revision))
+        )
     if step == "issue_long_ago":
         then = timezone.now() - timedelta(days=40)
         day = then.date()
-        ready = without_unpriced_lines(seller, revision)
+        ready = export_checked(seller, without_unpriced_lines(seller, revision))
         ready.pricing_date, ready.valid_through = day, day + timedelta(days=15)
         ready.save(update_fields=["pricing_date", "valid_through"])
         return services.quote_issue(actor=seller, revision=ready, now=then)
@@ -218,4 +224,13 @@ def without_unpriced_lines(seller: Actor, revision: QuoteRevision) -> QuoteRevis
         return revision
     return services.quote_edit(
         actor=seller, revision=revision, expected_version=revision.content_version, fields={}, lines=edits
+    )
+
+
+def export_checked(seller: Actor, revision: QuoteRevision) -> QuoteRevision:
+    """Acknowledge the export check where the draft holds controlled parts."""
+    if not services.controlled_skus(list(revision.lines.all())):
+        return revision
+    return services.quote_acknowledge_export(
+        actor=seller, revision=revision, statement="样例：许可与目的地已核对，交付以许可为前提"
     )

@@ -17,11 +17,23 @@ from zoneinfo import ZoneInfo
 from catalog.money import TaxMode, money_json, round_money
 from catalog.money_words import english_words, rmb_from_words, rmb_words
 from quotes.models import Basis, QuoteLine, QuoteRevision, SellerEntity, Terms
+from quotes.payments import Instalment, instalments
 from quotes.pricing import DocumentTotals, LineAmounts, PricedLine, document_totals, group_of
 
-SCHEMA = 1
+SCHEMA = 2
 TEMPLATE_VERSION = "1"
 Snapshot = dict[str, Any]
+# What snapshots of the first schema do not say, because nothing of it was printed then.
+_FIRST_SCHEMA_LACKED: Snapshot = {
+    "discount_reason": "",
+    "prices_include_tax": False,
+    "tax_basis": [],
+    "exchange": {},
+    "payments": [],
+    "clauses": {},
+    "special_terms": "",
+    "controlled_parts": [],
+}
 
 
 def canonical(snapshot: Snapshot) -> str:
@@ -36,8 +48,10 @@ def digest(text: str) -> str:
 def parse(text: str) -> Snapshot:
     """Read a stored snapshot; raises ValueError for a schema that this code does not know."""
     snapshot = cast(Snapshot, json.loads(text))
+    if snapshot.get("schema") == 1:
+        return _FIRST_SCHEMA_LACKED | snapshot
     if snapshot.get("schema") != SCHEMA:
-        raise ValueError(f"Snapshot schema {snapshot.get('schema')!r} is not known; known is {SCHEMA}.")
+        raise ValueError(f"Snapshot schema {snapshot.get('schema')!r} is not known; known are 1 and {SCHEMA}.")
     return snapshot
 
 
@@ -53,6 +67,7 @@ def priced(line: QuoteLine) -> PricedLine:
         tax_rate=line.tax_rate,
         is_included=line.is_included,
         is_optional=line.is_optional,
+        discount_amount=line.discount_amount,
     )
 
 
@@ -61,6 +76,8 @@ def revision_totals(revision: QuoteRevision, lines: Sequence[QuoteLine]) -> Docu
         [priced(line) for line in lines],
         revision.currency,
         discount_fraction=revision.discount_fraction,
+        discount_amount=revision.discount_amount,
+        prices_include_tax=revision.prices_include_tax,
         tax_mode=TaxMode(revision.tax_mode),
         deposit_months=revision.deposit_months,
         has_monthly_amount=revision.basis == Basis.RENTAL,
@@ -110,6 +127,15 @@ def build(
         "lines": [_line(line, sums.lines.get(line.position), currency) for line in lines],
         "groups": [{"group": group, "net": money_json(net, currency)} for group, net in sums.groups],
         "discount_fraction": _plain(revision.discount_fraction),
+        "discount_amount": money_json(revision.discount_amount, currency),
+        "discount_reason": revision.discount_reason,
+        "prices_include_tax": revision.prices_include_tax,
+        "tax_basis": revision.tax_basis,
+        "exchange": revision.exchange,
+        "payments": [_payment(row, currency) for row in payments_of(revision, sums)],
+        "clauses": revision.clauses,
+        "special_terms": revision.special_terms,
+        "controlled_parts": sorted({line.sku for line in lines if line.export_note}),
         "totals": _totals(sums, currency),
         "words": amount_words(sums.totals.gross, currency),
         "monthly_net": _money(sums.monthly_net, currency),
@@ -121,6 +147,29 @@ def build(
         "terms": _terms(revision.terms),
         "customer_note": revision.customer_note,
         "sizing": revision.sizing,
+    }
+
+
+def payments_of(revision: QuoteRevision, sums: DocumentTotals) -> tuple[Instalment, ...]:
+    """The payments of a revision; they sum to its gross total."""
+    return instalments(
+        revision.payment_schedule,
+        gross=sums.totals.gross,
+        recurring_gross=sums.recurring_gross,
+        term_months=revision.term_months,
+        currency=revision.currency,
+    )
+
+
+def _payment(row: Instalment, currency: str) -> dict[str, Any]:
+    """`parts`: how often which amount falls due; they sum to `amount`."""
+    return {
+        "event": row.event,
+        "days": row.days,
+        "share_of": row.share_of,
+        "fraction": _plain(row.fraction),
+        "amount": money_json(row.amount, currency),
+        "parts": [{"count": count, "amount": money_json(amount, currency)} for count, amount in row.parts],
     }
 
 
@@ -166,6 +215,10 @@ def _line(line: QuoteLine, amounts: LineAmounts | None, currency: str) -> dict[s
         "quantity": _plain(line.quantity),
         "period_count": line.period_count,
         "list_price": _unit_price(line.list_price, currency),
+        "list_period_count": line.list_period_count,
+        "discount_amount": money_json(line.discount_amount, currency),
+        "discount_reason": line.discount_reason,
+        "tax_category": line.tax_category,
         "unit_price": _unit_price(line.unit_price, currency),
         "discount_fraction": _plain(line.discount_fraction),
         "tax_rate": _plain(line.tax_rate),
@@ -213,6 +266,8 @@ def _seller(seller: SellerEntity | None) -> dict[str, Any] | None:
         "email": seller.email,
         "website": seller.website,
         "tax_id": seller.tax_id,
+        "country": seller.country,
+        "licences": seller.licences,
         "bank_name": {"zh-Hans": seller.bank_name_zh, "en": seller.bank_name_en},
         "bank_account": seller.bank_account,
         "invoice_kind": {"zh-Hans": seller.invoice_kind_zh, "en": seller.invoice_kind_en},

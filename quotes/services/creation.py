@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from decimal import Decimal
@@ -16,11 +17,14 @@ from django.utils.translation import gettext_lazy as _
 
 from catalog.money import TaxMode
 from quotes import access
+from quotes.clauses import acceptance_tests, clean_clauses
 from quotes.drafting import DraftLine, draft_from_answers
-from quotes.models import Language, Paper, Quote, QuoteLine, QuoteRevision, SellerEntity, Terms
-from quotes.services.log import checked, log
+from quotes.models import Customer, Language, Paper, Quote, QuoteLine, QuoteRevision, SellerEntity, Terms
+from quotes.payments import clean_schedule
+from quotes.services.book_prices import add_catalog_facts, exchange_of
+from quotes.services.log import log
 from quotes.snapshot import revision_totals
-from quotes.states import Action
+from quotes.tax import tax_basis
 
 if TYPE_CHECKING:
     from advisor.answers import RecommendationAnswer
@@ -36,6 +40,9 @@ CONTENT_FIELDS = (
     "tax_mode",
     "term_months",
     "discount_fraction",
+    "discount_amount",
+    "discount_reason",
+    "prices_include_tax",
     "project",
     "seller",
     "terms",
@@ -48,6 +55,10 @@ CONTENT_FIELDS = (
     "delivery_place",
     "customer_note",
     "deposit_months",
+    "payment_schedule",
+    "clauses",
+    "special_terms",
+    "exchange",
     "price_book",
     "sizing",
 )
@@ -111,43 +122,29 @@ def quote_create(
     if actor.user is None or not access.may_create(actor.user):
         raise access.NotAllowedError("Making a quote needs another role.")
     key = creation_key or uuid.uuid4()
-    existing = _created_before(key, actor)
+    existing = created_before(key, actor)
     if existing is not None:
         return existing
     try:
         with transaction.atomic():
             quote = Quote.objects.create(owner=actor.user, creation_key=key)
-            revision = _draft(quote, actor, content)
+            revision = new_revision(quote, actor, content)
             _store_lines(revision, lines)
             log(actor, "create", revision, after={"basis": revision.basis, "lines": len(lines)})
             return revision
     except IntegrityError:
-        existing = _created_before(key, actor)
+        existing = created_before(key, actor)
         if existing is None:
             raise
         return existing
 
 
-def quote_duplicate(
-    *, actor: access.Actor, revision: QuoteRevision, creation_key: uuid.UUID | None = None
-) -> QuoteRevision:
-    """A new quote with the same customer, lines and prices; validity and terms are today's."""
-    checked(actor, Action.DUPLICATE, revision)
-    content = {name: getattr(revision, name) for name in CONTENT_FIELDS if name not in {"terms", "seller"}}
-    return quote_create(actor=actor, lines=copied_lines(revision), content=content, creation_key=creation_key)
-
-
-def copied_lines(revision: QuoteRevision) -> list[DraftLine]:
-    names = DraftLine.__dataclass_fields__
-    return [DraftLine(**{name: getattr(line, name) for name in names}) for line in revision.lines.all()]
-
-
-def _created_before(key: uuid.UUID, actor: access.Actor) -> QuoteRevision | None:
+def created_before(key: uuid.UUID, actor: access.Actor) -> QuoteRevision | None:
     return QuoteRevision.objects.filter(quote__creation_key=key, quote__owner=actor.user, revision_index=1).first()
 
 
-def _draft(quote: Quote, actor: access.Actor, content: Mapping[str, Any]) -> QuoteRevision:
-    """The first revision, with seller, terms and validity of today where `content` names none."""
+def new_revision(quote: Quote, actor: access.Actor, content: Mapping[str, Any]) -> QuoteRevision:
+    """The first revision, with seller, terms, validity and the customer's habits where `content` names none."""
     values = dict(content)
     seller = values.pop("seller", None) or SellerEntity.objects.filter(is_default=True).first()
     terms = values.pop("terms", None) or Terms.objects.filter(basis=values["basis"], is_current=True).first()
@@ -155,24 +152,45 @@ def _draft(quote: Quote, actor: access.Actor, content: Mapping[str, Any]) -> Quo
     today = seller.today(now) if seller else timezone.localdate(now)
     values.setdefault("pricing_date", today)
     values.setdefault("valid_through", today + timedelta(days=terms.validity_days if terms else 15))
-    values.setdefault("language", Language.CHINESE)
-    values.setdefault("paper", Paper.A4)
-    values.setdefault("tax_mode", TaxMode.PER_RATE)
+    habits = Customer.objects.filter(name=values.get("customer_name") or None).first()
+    values.setdefault("language", habits.language if habits else Language.CHINESE)
+    values.setdefault("paper", habits.paper if habits else Paper.A4)
+    values.setdefault("tax_mode", habits.tax_mode if habits else TaxMode.PER_RATE)
+    values.setdefault("payment_schedule", terms.payment_schedule if terms else [])
+    values.setdefault("clauses", _clauses(terms, values.get("sizing", {})))
+    values["payment_schedule"] = clean_schedule(values["payment_schedule"])
+    values["clauses"] = clean_clauses(values["clauses"])
     revision = QuoteRevision(quote=quote, seller=seller, terms=terms, created_by=actor.user, **values)
     revision.full_clean(exclude=["quote"])
     revision.save()
     return revision
 
 
+def _clauses(terms: Terms | None, sizing: Mapping[str, Any]) -> dict[str, Any]:
+    """The clauses of the terms, with the acceptance tests of the sizing where there is one."""
+    clauses: dict[str, Any] = deepcopy(terms.clauses) if terms else {}
+    tests = acceptance_tests(sizing)
+    if tests:
+        clauses.setdefault("acceptance", {})["tests"] = tests
+    return clauses
+
+
 def _store_lines(revision: QuoteRevision, lines: Sequence[DraftLine]) -> None:
     rows = [
-        QuoteLine(revision=revision, position=position, list_price=line.unit_price, **asdict(line))
-        for position, line in enumerate(lines, start=1)
+        QuoteLine(revision=revision, position=position, **asdict(line)) for position, line in enumerate(lines, start=1)
     ]
+    add_catalog_facts(revision, rows)
     for row in rows:
         row.full_clean(exclude=["revision"], validate_unique=False, validate_constraints=False)
     QuoteLine.objects.bulk_create(rows)
     store_totals(revision, rows)
+
+
+def copy_lines(source: QuoteRevision, target: QuoteRevision) -> list[QuoteLine]:
+    """The lines of one revision again in another, with everything that belongs to them."""
+    names = [field.attname for field in QuoteLine._meta.local_fields if field.attname not in {"id", "revision_id"}]
+    rows = [QuoteLine(revision=target, **{name: getattr(line, name) for name in names}) for line in source.lines.all()]
+    return QuoteLine.objects.bulk_create(rows)
 
 
 def store_totals(revision: QuoteRevision, lines: Sequence[QuoteLine]) -> None:
@@ -184,4 +202,7 @@ def store_totals(revision: QuoteRevision, lines: Sequence[QuoteLine]) -> None:
             params={"total": f"{sums.gross:,f}", "limit": f"{MAX_TOTAL:,f}"},
         )
     revision.total_net, revision.total_gross = sums.net, sums.gross
-    revision.save(update_fields=["total_net", "total_gross", "updated_at"])
+    country = revision.seller.country if revision.seller else ""
+    revision.tax_basis = tax_basis(lines, basis=revision.basis, country=country, on=revision.pricing_date)
+    revision.exchange = exchange_of(revision, lines)
+    revision.save(update_fields=["total_net", "total_gross", "tax_basis", "exchange", "updated_at"])

@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
 
 from quotes import access
-from quotes.models import QuoteLine, QuoteRevision, SellerEntity, Terms
-from quotes.services.creation import CONTENT_FIELDS, copied_lines, store_totals
+from quotes.clauses import clean_clauses
+from quotes.models import QuoteRevision, SellerEntity, Terms
+from quotes.payments import clean_schedule
+from quotes.services.approvals import void_approval
+from quotes.services.creation import CONTENT_FIELDS, copy_lines, store_totals
 from quotes.services.line_edits import AddedLine, LineEdit, StaleEditError, apply_lines
 from quotes.services.log import checked, locked, log
 from quotes.states import Action, State, TransitionError
 
 # What the editor may change; basis, currency and sizing belong to the draft's making.
-EDITABLE_FIELDS = frozenset(CONTENT_FIELDS) - {"basis", "currency", "price_book", "sizing", "term_months"} | {
+EDITABLE_FIELDS = frozenset(CONTENT_FIELDS) - {
+    "basis",
+    "currency",
+    "price_book",
+    "sizing",
+    "term_months",
+    "exchange",
+} | {
     "valid_through",
     "internal_note",
 }
@@ -47,12 +57,13 @@ def quote_edit(
         checked(actor, Action.EDIT, current)
         if current.content_version != expected_version:
             raise StaleEditError(f"The draft is at version {current.content_version}, not {expected_version}.")
-        before, after = _apply(current, fields)
+        before, after = _apply(current, _checked_fields(fields))
         rows, line_changes = apply_lines(current, lines, added=added, order=order)
         current.content_version += 1
         current.full_clean(exclude=["quote"])
         current.save()
         store_totals(current, rows)
+        void_approval(actor, current, rows)
         log(
             actor, Action.EDIT, current, before=before, after=after | {"lines": line_changes} if line_changes else after
         )
@@ -82,12 +93,7 @@ def quote_revise(*, actor: access.Actor, revision: QuoteRevision) -> QuoteRevisi
             if newest.state != State.CANCELLED:
                 raise TransitionError(State(newest.state), Action.REVISE)
         draft = _next_draft(current, actor, index=(newest or current).revision_index + 1)
-        rows = [
-            QuoteLine(revision=draft, position=position, list_price=line.unit_price, **asdict(line))
-            for position, line in enumerate(copied_lines(current), start=1)
-        ]
-        QuoteLine.objects.bulk_create(rows)
-        store_totals(draft, rows)
+        store_totals(draft, copy_lines(current, draft))
         log(actor, Action.REVISE, draft, before={"revises": current.number or ""})
         return draft
 
@@ -112,6 +118,21 @@ def _next_draft(current: QuoteRevision, actor: access.Actor, *, index: int) -> Q
     return draft
 
 
+_CLEANERS = {"payment_schedule": clean_schedule, "clauses": clean_clauses}
+
+
+def _checked_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields with a schema of their own in its canonical form; raises `ValidationError` by field."""
+    checked_values = dict(fields)
+    for name, clean in _CLEANERS.items():
+        if name in checked_values:
+            try:
+                checked_values[name] = clean(checked_values[name])
+            except ValidationError as error:
+                raise ValidationError({name: error}) from None
+    return checked_values
+
+
 def _apply(revision: QuoteRevision, fields: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     before: dict[str, Any] = {}
     after: dict[str, Any] = {}
@@ -127,4 +148,4 @@ def _plain(value: Any) -> Any:
     """A value as the log keeps it."""
     if isinstance(value, Decimal | date):
         return str(value)
-    return value if isinstance(value, str | int | bool | None) else str(value)
+    return value if isinstance(value, str | int | bool | list | dict | None) else str(value)

@@ -9,8 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
@@ -18,46 +17,16 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from quotes import access, fonts, numbers, snapshot
-from quotes.models import (
-    MAX_LINES,
-    Quote,
-    QuoteDocument,
-    QuoteLine,
-    QuoteRevision,
-    end_of_day,
-)
-from quotes.paper import line_numbers
+from quotes import access, numbers, snapshot
+from quotes.models import Quote, QuoteDocument, QuoteLine, QuoteRevision, end_of_day
 from quotes.pdf import render as render_pdf
+from quotes.services.approvals import require_approval
+from quotes.services.faults import Fault, IssueRefusedError, issue_faults
 from quotes.services.line_edits import StaleEditError
 from quotes.services.log import checked, locked, log
 from quotes.states import LIVE_STATES, Action, State, state_after
 
 ATTEMPTS = 3
-MAX_VALIDITY_DAYS = 366
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
-    """One thing that stands against issue, in words that name what to do."""
-
-    code: str
-    message: str
-    params: dict[str, str] = field(default_factory=dict)
-
-
-class IssueRefusedError(Exception):
-    """The draft is not complete; `faults` say what is missing."""
-
-    def __init__(self, faults: Sequence[Fault]) -> None:
-        self.faults = tuple(faults)
-        super().__init__(" ".join(fault.message for fault in faults))
-
-
-def issue_faults(revision: QuoteRevision, lines: Sequence[QuoteLine], now: datetime) -> tuple[Fault, ...]:
-    """All that stands against issuing this draft now."""
-    content = snapshot.build(revision, lines)
-    return (*_content_faults(revision, now), *_line_faults(revision, lines, content), *_letter_faults(content))
 
 
 def quote_issue(
@@ -75,7 +44,7 @@ def quote_issue(
     Raises
     ------
     IssueRefusedError
-        When the draft is incomplete, with the faults.
+        When the draft is incomplete or lacks an approval, with the faults.
     StaleEditError
         When the draft is not at `expected_version`, or changed while it was rendered.
     """
@@ -84,7 +53,7 @@ def quote_issue(
     if expected_version is not None and current.content_version != expected_version:
         raise StaleEditError(f"The draft is at version {current.content_version}, not {expected_version}.")
     lines = list(current.lines.all())
-    faults = issue_faults(current, lines, now or timezone.now())
+    faults = [*issue_faults(current, lines, now or timezone.now()), *_missing_approvals(current, lines)]
     if faults:
         raise IssueRefusedError(faults)
     for attempt in range(1, ATTEMPTS + 1):
@@ -98,6 +67,15 @@ def quote_issue(
                 if attempt == ATTEMPTS:
                     raise
     raise AssertionError  # the loop returns or raises
+
+
+def _missing_approvals(revision: QuoteRevision, lines: Sequence[QuoteLine]) -> Iterator[Fault]:
+    for need in require_approval(revision, lines):
+        yield Fault(
+            code="approval_missing",
+            message=_("Needs approval: %(why)s Submit the draft first.") % {"why": need.message},
+            params={"rule": need.rule_code, "role": need.approver_role},
+        )
 
 
 @contextmanager
@@ -122,7 +100,7 @@ def _store(
 ) -> QuoteRevision:
     current = locked(rendered)
     before, after = checked(actor, Action.ISSUE, current)
-    if current.content_version != rendered.content_version:
+    if (current.content_version, current.state) != (rendered.content_version, rendered.state):
         raise StaleEditError("The draft changed while it was being issued.")
     if held is not None:
         numbers.take(held)
@@ -162,72 +140,3 @@ def _supersede(actor: access.Actor, current: QuoteRevision) -> None:
     before, replaced.state = replaced.state, State.SUPERSEDED
     replaced.save(update_fields=["state", "updated_at"])
     log(actor, "supersede", replaced, before={"state": before}, after={"state": State.SUPERSEDED})
-
-
-def _content_faults(revision: QuoteRevision, now: datetime) -> Iterator[Fault]:
-    if revision.seller is None:
-        yield Fault(code="seller_missing", message=_("The seller is missing. Choose one, or add one in the admin."))
-    if revision.terms is None:
-        yield Fault(code="terms_missing", message=_("The terms are missing. Choose a version."))
-    if not revision.customer_name.strip():
-        yield Fault(code="customer_missing", message=_("The customer's name is missing."))
-    today = revision.seller.today(now) if revision.seller else timezone.localdate(now)
-    if revision.valid_through < today:
-        yield Fault(
-            code="validity_past",
-            message=_("The validity ended on %(day)s. Set a later day.") % {"day": revision.valid_through.isoformat()},
-        )
-    latest = today + timedelta(days=MAX_VALIDITY_DAYS)
-    if revision.valid_through > latest:
-        yield Fault(
-            code="validity_far",
-            message=_("The validity runs to %(day)s. The latest day is %(latest)s.")
-            % {"day": revision.valid_through.isoformat(), "latest": latest.isoformat()},
-        )
-
-
-def _line_faults(revision: QuoteRevision, lines: Sequence[QuoteLine], content: snapshot.Snapshot) -> Iterator[Fault]:
-    """Faults of lines, each named by the number that the paper prints."""
-    printed = line_numbers(content)
-    sums = snapshot.revision_totals(revision, lines)
-    if not sums.totals.line_nets and not sums.missing_positions:
-        yield Fault(code="no_lines", message=_("There is no line with a price."))
-    if len(lines) > MAX_LINES:
-        yield Fault(
-            code="too_many_lines",
-            message=_("A quote has at most %(limit)d lines; this one has %(count)d.")
-            % {"limit": MAX_LINES, "count": len(lines)},
-        )
-    book = revision.price_book.get("en", {}).get("code") or "—"
-    for line in lines:
-        if line.position in sums.missing_positions:
-            yield Fault(
-                code="price_missing",
-                message=_(
-                    "Line %(number)d, %(sku)s: no price in book %(book)s on %(day)s. Enter one or take the line out."
-                )
-                % {
-                    "number": printed.get(line.position, line.position),
-                    "sku": line.sku or line.name_en,
-                    "book": book,
-                    "day": revision.pricing_date.isoformat(),
-                },
-                params={"sku": line.sku, "book": book, "date": revision.pricing_date.isoformat()},
-            )
-        if line.sized_quantity not in (None, line.quantity) and not line.change_reason.strip():
-            yield Fault(
-                code="reason_missing",
-                message=_("Line %(number)d: the quantity differs from the sizing. Say why.")
-                % {"number": printed.get(line.position, line.position)},
-            )
-
-
-def _letter_faults(content: snapshot.Snapshot) -> Iterator[Fault]:
-    """Characters that the shipped font cannot print: they would come out as boxes."""
-    missing = fonts.missing_characters(snapshot.canonical(content))
-    if missing:
-        shown = " ".join(f"{letter} (U+{ord(letter):04X})" for letter in missing[:10])
-        yield Fault(
-            code="letters_missing",
-            message=_("The document's font cannot print: %(letters)s. Write it otherwise.") % {"letters": shown},
-        )

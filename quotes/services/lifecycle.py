@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import dataclass
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from quotes import access
-from quotes.models import CustomerLink, QuoteRevision, link_digest, new_link_token
-from quotes.services.log import checked, locked, log
+from quotes.models import DECLINE_REASONS, AcceptanceProof, CustomerLink, QuoteRevision, link_digest, new_link_token
+from quotes.services.faults import controlled_skus
+from quotes.services.log import ReasonMissingError, checked, locked, log
 from quotes.states import Action, TransitionError, state_after
-
-
-class ReasonMissingError(ValueError):
-    """The step needs a reason in words."""
 
 
 def quote_mark_sent(*, actor: access.Actor, revision: QuoteRevision, reason: str) -> QuoteRevision:
@@ -27,14 +28,104 @@ def quote_withdraw(*, actor: access.Actor, revision: QuoteRevision, reason: str)
     return _move(actor, Action.WITHDRAW, revision, reason)
 
 
-def quote_accept(*, actor: access.Actor, revision: QuoteRevision, reason: str) -> QuoteRevision:
-    """Record the customer's yes that reached the staff; `reason` says what proves it."""
-    return _move(actor, Action.ACCEPT, revision, reason)
+MAX_PROOF_BYTES = 10 * 1024 * 1024
+# What a proof may be, told by its first bytes; a name or a browser's word proves nothing.
+_PROOF_TYPES = ((b"%PDF-", "application/pdf"), (b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"))
 
 
-def quote_decline(*, actor: access.Actor, revision: QuoteRevision, reason: str) -> QuoteRevision:
-    """Record the customer's no and its reason."""
-    return _move(actor, Action.DECLINE, revision, reason)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProofFile:
+    """The signed order or its photograph, as uploaded."""
+
+    name: str
+    content: bytes
+
+    @property
+    def media_type(self) -> str:
+        """By content; raises `ValidationError` for what is neither PDF nor picture, empty or too large."""
+        found = next((kind for head, kind in _PROOF_TYPES if self.content.startswith(head)), None)
+        if found is None or len(self.content) > MAX_PROOF_BYTES:
+            raise ValidationError(_("The proof must be a PDF, PNG or JPEG file of at most 10 MB."))
+        return found
+
+
+def quote_accept(
+    *, actor: access.Actor, revision: QuoteRevision, reason: str, proof: ProofFile | None = None
+) -> QuoteRevision:
+    """Record the customer's yes that reached the staff; `reason` says what proves it, `proof` is it."""
+    if proof is None:
+        return _move(actor, Action.ACCEPT, revision, reason)
+    if actor.user is None:
+        raise access.NotAllowedError("An acceptance is recorded by a member of staff.")
+    media_type, digest = proof.media_type, hashlib.sha256(proof.content).hexdigest()
+    with transaction.atomic():
+        accepted = _move(actor, Action.ACCEPT, revision, reason, proof_sha256=digest)
+        AcceptanceProof.objects.create(
+            revision=accepted,
+            name=proof.name[-200:],
+            media_type=media_type,
+            content=proof.content,
+            sha256=digest,
+            uploaded_by=actor.user,
+        )
+        return accepted
+
+
+def quote_decline(
+    *, actor: access.Actor, revision: QuoteRevision, reason: str, reason_code: str = "other"
+) -> QuoteRevision:
+    """Record the customer's no, its reason of the list (`DECLINE_REASONS`) and in words."""
+    return _move(actor, Action.DECLINE, revision, reason, reason_code=known_decline_reason(reason_code))
+
+
+def known_decline_reason(code: str) -> str:
+    """The code; raises `ValidationError` when the list does not hold it."""
+    if code not in dict(DECLINE_REASONS):
+        raise ValidationError(_("“%(code)s” is not a reason of the list."), params={"code": code[:40]})
+    return code
+
+
+def quote_acknowledge_export(*, actor: access.Actor, revision: QuoteRevision, statement: str) -> QuoteRevision:
+    """Record that licence and destination of the controlled parts were checked; by whom, when and with which result.
+
+    It holds for the parts that are in the draft now; another controlled part needs another statement.
+    """
+    if not statement.strip():
+        raise ReasonMissingError("The acknowledgement needs a statement.")
+    with transaction.atomic():
+        current = locked(revision)
+        checked(actor, Action.EDIT, current)
+        before = current.export_acknowledgement
+        current.export_acknowledgement = {
+            "statement": statement.strip()[:1000],
+            "by": actor.user.get_username() if actor.user else actor.text,
+            "at": timezone.now().isoformat(),
+            "skus": controlled_skus(list(current.lines.all())),
+        }
+        current.content_version += 1
+        current.save(update_fields=["export_acknowledgement", "content_version", "updated_at"])
+        log(
+            actor,
+            "acknowledge_export",
+            current,
+            before={"skus": before.get("skus", [])},
+            after={"skus": current.export_acknowledgement["skus"]},
+            reason=statement,
+        )
+        return current
+
+
+def quote_set_shared(*, actor: access.Actor, revision: QuoteRevision, is_shared: bool) -> None:
+    """Let the other representatives see the quote, or no longer."""
+    with transaction.atomic():
+        current = locked(revision)
+        access.require(actor, Action.EDIT, current)
+        before = current.quote.is_shared
+        if before == is_shared:
+            return
+        current.quote.is_shared = is_shared
+        current.quote.save(update_fields=["is_shared"])
+        log(actor, "share_in_team", current, before={"is_shared": before}, after={"is_shared": is_shared})
 
 
 def quote_share(*, actor: access.Actor, revision: QuoteRevision) -> str:
@@ -81,13 +172,13 @@ def quote_answer_by_customer(
         return _decide(actor, action, current, after, decision, reason=statement.get("reason", ""))
 
 
-def _move(actor: access.Actor, action: Action, revision: QuoteRevision, reason: str) -> QuoteRevision:
+def _move(actor: access.Actor, action: Action, revision: QuoteRevision, reason: str, **details: str) -> QuoteRevision:
     if not reason.strip():
         raise ReasonMissingError(f"{action} needs a reason.")
     with transaction.atomic():
         current = locked(revision)
         _before, after = checked(actor, action, current)
-        decision = {"action": action, "by": "staff", "reason": reason}
+        decision = {"action": action, "by": "staff", "reason": reason, **details}
         return _decide(actor, action, current, after, decision, reason=reason)
 
 

@@ -11,6 +11,10 @@ from quotes.models import AuditEntry, QuoteRevision
 from quotes.states import Action, State, state_after
 
 
+class ReasonMissingError(ValueError):
+    """The step needs a reason in words."""
+
+
 def log(
     actor: access.Actor,
     action: Action | str,

@@ -29,6 +29,7 @@ def line(quantity: str, unit_price: Decimal | None, tax_rate: str, **changes: An
         "quantity": Decimal(quantity),
         "sized_quantity": Decimal(quantity),
         "unit_price": unit_price,
+        "list_price": unit_price,
         "tax_rate": Decimal(tax_rate),
     }
     return DraftLine(**(values | changes))

@@ -13,7 +13,7 @@ from django.urls import reverse
 from quotes import pdf, snapshot
 from quotes.drafting import NothingToQuoteError, draft_from_answers
 from quotes.models import QuoteRevision
-from quotes.samples import CLUSTER, ONE_SERVER, answers_for, without_unpriced_lines
+from quotes.samples import CLUSTER, ONE_SERVER, answers_for, export_checked, without_unpriced_lines
 from quotes.services import quote_create_from_recommendation, quote_issue
 
 pytestmark = pytest.mark.usefixtures("catalog")
@@ -92,7 +92,7 @@ class TestToPaper:
         draft = QuoteRevision.objects.get(pk=draft.pk)
         draft.customer_name = "样例客户（演示）"
         draft.save()
-        issued = quote_issue(actor=as_alice, revision=draft)
+        issued = quote_issue(actor=as_alice, revision=export_checked(as_alice, draft))
         reader = pypdf.PdfReader(io.BytesIO(bytes(issued.document.pdf)))
         text = re.sub(r"\s+", "", "".join(page.extract_text() for page in reader.pages))
         configuration = one_server[0]["en"]["recommended"]

@@ -181,7 +181,7 @@ class TestTheDatabaseItselfRefuses:
     def test_drafts_and_states_still_move(self, draft, as_alice):
         with connection.cursor() as cursor:
             cursor.execute("UPDATE quotes_quoterevision SET customer_name = 'x'")
-            cursor.execute("UPDATE quotes_quoteline SET unit_price = 1")
+            cursor.execute("UPDATE quotes_quoteline SET unit_price = unit_price + 1")
         quote_issue(actor=as_alice, revision=draft, render=_bytes)
         with connection.cursor() as cursor:
             cursor.execute("UPDATE quotes_quoterevision SET state = 'sent'")

@@ -113,7 +113,9 @@ class ClusterAnswer(TypedDict):
     deployment: dict[str, Scalar]
 
 
-class EstimateAnswer(TypedDict):
+class EstimatedJobAnswer(TypedDict):
+    """One job on one cluster, as each configuration carries it."""
+
     model: dict[str, Scalar]
     training: dict[str, Scalar]
     cluster: ClusterAnswer
@@ -127,6 +129,54 @@ class EstimateAnswer(TypedDict):
     evaluated_layout_count: int
     engine_version: str
     catalog_revision: str
+
+
+class VariedPointAnswer(TypedDict):
+    """One end of an input's range; `reason` says why there are no days."""
+
+    value: float
+    training_days: float | None
+    price: MoneyAnswer | None
+    reason: str | None
+
+
+class VariedInputAnswer(TypedDict):
+    name: str
+    label: str
+    unit: str
+    origin: str
+    origin_label: str
+    source: str
+    low: VariedPointAnswer
+    base: VariedPointAnswer
+    high: VariedPointAnswer
+
+
+class TokensTableAnswer(TypedDict):
+    """Days by tokens (rows) and GPU count (columns)."""
+
+    tokens: list[float]
+    gpu_counts: list[int]
+    training_days: list[list[float | None]]
+
+
+class BreakPointAnswer(TypedDict):
+    code: str
+    message: str
+    params: Params
+
+
+class SensitivityAnswer(TypedDict):
+    inputs: list[VariedInputAnswer]
+    price_inputs: list[VariedInputAnswer]
+    tokens_by_gpu_count: TokensTableAnswer
+    break_points: list[BreakPointAnswer]
+
+
+class EstimateAnswer(EstimatedJobAnswer):
+    """The answer of its own; with the sensitivity where it was asked for."""
+
+    sensitivity: NotRequired[SensitivityAnswer | None]
 
 
 class LineAnswer(TypedDict):
@@ -225,7 +275,7 @@ class ConfigurationAnswer(TypedDict):
     training_days_high: float | None
     meets_deadline: bool | None
     gpu_hours: float | None
-    estimate: EstimateAnswer
+    estimate: EstimatedJobAnswer
     bill_of_materials: list[LineAnswer]
     network: dict[str, Any]
     storage: dict[str, Any]
@@ -339,6 +389,7 @@ class RecommendationAnswer(TypedDict):
     rent_or_buy: RentOrBuyAnswer | None
     scaling: list[dict[str, Any]]
     pareto: list[dict[str, Any]]
+    sensitivity: SensitivityAnswer | None
     explanation: list[str]
     evaluated_layout_count: int
     problems: list[ProblemAnswer]

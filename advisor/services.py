@@ -36,6 +36,7 @@ from advisor.parts import GpuPart, Parts
 from advisor.problem_words import problem_answer
 from advisor.recommendation import recommendation
 from advisor.requested_gpu import refused, requested_gpu
+from advisor.sensitivity_answer import sensitivity_answer
 from advisor.server_build import STANDARD_GPUS_PER_SERVER, gpus_in, servers_for
 from advisor.training_plan import job_from
 
@@ -98,6 +99,8 @@ def _estimate(parts: Parts, checked: CheckedEstimate) -> EstimateAnswer:
         problems=[*(problem_answer(problem) for problem in checked.problems), *problems],
     )
     answer["nearest_run"] = nearest_run(found)
+    if checked.includes_sensitivity:
+        answer["sensitivity"] = sensitivity_answer(found)
     return answer
 
 

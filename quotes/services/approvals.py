@@ -317,6 +317,7 @@ def void_approval(actor: access.Actor, current: QuoteRevision, lines: Sequence[Q
         return
     _close(current, Decision.VOID)
     _back_to(current, State.DRAFT)
+    current.save(update_fields=["state", "approved_at", "approved_sha256", "updated_at"])
     log(actor, "void_approval", current, before={"state": state}, after={"state": State.DRAFT})
 
 

@@ -126,7 +126,6 @@ def quote_reprice(
         current.save()
         store_totals(current, rows)
         void_approval(actor, current, rows)
-        current.save()
         log(
             actor,
             "reprice",

@@ -18,7 +18,7 @@ from quotes.models import (
     SellerEntity,
     end_of_day,
 )
-from quotes.services import quote_issue
+from quotes.services import ProofFile, quote_accept, quote_issue
 from tests.quotes.drafts import make_draft
 
 D = Decimal
@@ -165,6 +165,17 @@ class TestTheDatabaseItselfRefuses:
             "UPDATE quotes_quoteline SET unit_price = 1",
             "UPDATE quotes_quotedocument SET sha256 = sha256",
             "UPDATE quotes_auditentry SET reason = 'x'",
+            "UPDATE quotes_quote SET number = 'x'",
+            "UPDATE quotes_quoterevision SET clauses = '{}'",
+            "UPDATE quotes_quoterevision SET payment_schedule = '[]'",
+            "UPDATE quotes_quoterevision SET tax_basis = '[]'",
+            "UPDATE quotes_quoterevision SET special_terms = 'x'",
+            "UPDATE quotes_quoteline SET tax_category = 'goods'",
+            "DELETE FROM quotes_quotedocument",
+            "DELETE FROM quotes_auditentry",
+            "DELETE FROM quotes_quoteline",
+            "DELETE FROM quotes_quoterevision",
+            "DELETE FROM quotes_quote",
         ],
     )
     def test_raw_statements(self, issued, statement):
@@ -177,6 +188,26 @@ class TestTheDatabaseItselfRefuses:
         statement = f"INSERT INTO quotes_quoteline ({', '.join(columns)}) SELECT {values} FROM quotes_quoteline"  # noqa: S608  (our own names)
         with pytest.raises(IntegrityError, match="do not change"), transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(statement)
+
+    def test_a_line_moved_in_from_a_draft(self, issued, as_alice):
+        line = make_draft(as_alice).lines.get()
+        statement = f"UPDATE quotes_quoteline SET revision_id = {issued.pk}, position = 9 WHERE id = {line.pk}"  # noqa: S608  (our own numbers)
+        with pytest.raises(IntegrityError, match="do not change"), transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(statement)
+
+    @pytest.mark.parametrize(
+        "statement", ["UPDATE quotes_acceptanceproof SET name = 'x'", "DELETE FROM quotes_acceptanceproof"]
+    )
+    def test_a_proof_of_acceptance(self, issued, as_alice, statement):
+        proof = ProofFile(name="order.pdf", content=b"%PDF-1.7")
+        quote_accept(actor=as_alice, revision=issued, reason="signed order", proof=proof)
+        with pytest.raises(IntegrityError, match="do not change"), transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(statement)
+
+    def test_the_lines_of_a_draft_can_be_taken_out(self, draft):
+        with connection.cursor() as cursor:
+            cursor.execute("DELETE FROM quotes_quoteline")
+        assert not draft.lines.exists()
 
     def test_drafts_and_states_still_move(self, draft, as_alice):
         with connection.cursor() as cursor:

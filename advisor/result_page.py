@@ -13,15 +13,23 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
 
-from advisor import charts, figures
+from advisor import charts, charts_choice, figures
+from advisor.assumptions_page import assumption_rows
+from advisor.calculation import calculation
+from advisor.exclusions import exclusions
 from advisor.inputs import CheckedRecommendation
+from advisor.limits_page import limits
 from advisor.price_table import missing_prices, price_rows
 from advisor.quantities import SECONDS_PER_DAY
+from advisor.sensitivity_page import token_table, tornado
+from advisor.validation_page import validation_headline
+from advisor.why_page import candidates, fallen_out, reasons, without_name
 
 # one-click example of the empty page: the job of the answer sentence in the method notes
 EXAMPLE_QUERY = "deadline_days=30&parameters=7e10&tokens=1.4e12&v=1"
 SAME_LOSS = 1e-9
 SEVERITIES = ("blocks", "check", "note")
+CHECK_ORDER = (*SEVERITIES, "ok")
 OWNERSHIP_TABLE_ROWS = 13
 
 
@@ -31,6 +39,9 @@ class Charts:
     step: charts.StepChart | None
     scaling: charts.ScalingChart | None
     ownership: charts.OwnershipChart | None
+    pareto: charts_choice.ParetoChart | None
+    topology: charts_choice.Topology | None
+    deployment: charts_choice.DeploymentBars | None
 
 
 def result_context(
@@ -39,8 +50,9 @@ def result_context(
     """Context of `advisor/result/*`: `query` is the canonical query string, `origin` the site's scheme and host."""
     deadline_seconds = checked.deadline_seconds
     best = answer["recommended"]
-    shown = [best, *answer["alternatives"]] if best else list(answer["alternatives"])
-    reasons = {rejection["gpu"]: rejection["message"] for rejection in answer["rejected"]}
+    compared = candidates(answer)
+    nearest_rejections, other_rejections = fallen_out(answer, compared)
+    rows = assumption_rows(answer, query)
     context: dict[str, Any] = {
         "answer": answer,
         "deadline_seconds": deadline_seconds,
@@ -52,12 +64,11 @@ def result_context(
         "problems": sorted(answer["problems"], key=lambda problem: SEVERITIES.index(problem["severity"])),
         "announcement": _announcement(answer),
         "headline_title": _title(best),
-        "configurations": [
-            (row, "" if row is best else _without_name(reasons.get(row["gpu"], ""), row)) for row in shown
-        ],
-        "other_rejections": [
-            rejection for rejection in answer["rejected"] if rejection["gpu"] not in {row["gpu"] for row in shown}
-        ],
+        "candidates": compared,
+        "nearest_rejections": [(row["gpu_name"], without_name(row)) for row in nearest_rejections],
+        "other_rejections": other_rejections,
+        "assumption_rows": rows,
+        "changed_assumption_count": sum(row.is_changed for row in rows),
     }
     if not best:
         return context | {"relaxations": [(problem, _relaxed(problem, query)) for problem in context["problems"]]}
@@ -74,15 +85,27 @@ def result_context(
                 range_seconds=_range(best["estimate"]["time"]),
             ),
             ownership=charts.ownership_chart(rent_or_buy) if rent_or_buy else None,
+            pareto=charts_choice.pareto_chart(answer["pareto"], best, deadline_seconds=deadline_seconds),
+            topology=charts_choice.topology(best["network"], best["server_count"]),
+            deployment=charts_choice.deployment_bars(comparison),
         ),
+        "limits": (found_limits := limits(answer, checked)),
+        "next_limit": next((limit for limit in found_limits if not limit.is_binding), None),
+        "reasons": reasons(best, answer["alternatives"], deadline_seconds=deadline_seconds),
+        "tornado": tornado(answer.get("sensitivity")),
+        "token_table": token_table(answer.get("sensitivity")),
+        "calculation": calculation(answer, deadline_seconds=deadline_seconds),
+        "checks": sorted(best["checks"], key=lambda check: CHECK_ORDER.index(check["severity"])),
+        "excluded": exclusions(answer),
+        "quality": validation_headline(),
         "price_rows": price_rows(best),
         "missing_prices": missing_prices(best),
         "price_books": _price_books(best),
         "total_server_count": best["server_count"] + best["spare_server_count"],
         "loss_presets": _loss_presets(query, comparison) if comparison else [],
         "has_deployment_gap": _has_gap(comparison),
+        **_loss_form(query, comparison),
         "checks_summary": _checks_summary(best["checks"]),
-        "has_serious_checks": any(check["severity"] in {"blocks", "check"} for check in best["checks"]),
         "ownership_rows": _ownership_rows(rent_or_buy) if rent_or_buy else [],
     }
 
@@ -103,11 +126,6 @@ def _relaxed(problem: Mapping[str, Any], query: str) -> str:
 def asked_parameter_count(checked: CheckedRecommendation, answer: Mapping[str, Any]) -> float:
     """The count as asked for; an inferred shape differs from it by up to a percent and is shown beside."""
     return float(checked.model.parameters or answer["model"]["parameter_count"])
-
-
-def _without_name(reason: str, row: Mapping[str, Any]) -> str:
-    """The reason without the GPU's name, which stands at the head of its row."""
-    return reason.removeprefix(row["gpu_name"]).lstrip(":： ")
 
 
 def _title(best: Mapping[str, Any] | None) -> str:
@@ -180,10 +198,23 @@ def _loss_presets(query: str, comparison: Mapping[str, Any]) -> list[dict[str, A
             dict(
                 preset,
                 url=f"{reverse('advisor:sizing')}?{link}",
+                percent=f"{100 * loss:g}",
                 is_current=current is not None and abs(current - loss) < SAME_LOSS,
             )
         )
     return rows
+
+
+def _loss_form(query: str, comparison: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What the slider of the loss starts from, and the rest of the case that its form sends along."""
+    if not comparison:
+        return {}
+    bare = comparison["bare_metal"]["training_days"]
+    return {
+        "loss_percent": f"{100 * (comparison['throughput_loss'] or 0):g}",
+        "loss_pairs": [pair for pair in parse_qsl(query) if pair[0] != "throughput_loss"],
+        "bare_seconds": None if bare is None else bare * SECONDS_PER_DAY,
+    }
 
 
 def _range(time: Mapping[str, Any]) -> tuple[float, float] | None:

@@ -97,6 +97,30 @@ def validation() -> Validation:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Headline:
+    """How far predictions lie from published runs, in three figures."""
+
+    count: int
+    median: float
+    p90: float
+
+
+def validation_headline() -> Headline | None:
+    """Of a validation that was computed before; a result page never waits for one. None until then."""
+    key = f"advisor:validation-headline:{_state()}"
+    found = cache.get(key)
+    if found is None:
+        stored = cache.get(f"advisor:validation:{_state()}") or _read()
+        if stored is None:
+            return None
+        runs = stored["runs"]
+        found = (runs["count"], runs["median_absolute_error"], runs["p90_absolute_error"])
+        cache.set(key, found, timeout=None)
+    count, median, p90 = found
+    return Headline(count=count, median=median, p90=p90)
+
+
 @lru_cache(maxsize=1)
 def _state() -> str:
     """Changes with the engine, the constants, the evidence, and how the evidence is read."""

@@ -21,6 +21,7 @@ from django.views.decorators.vary import vary_on_headers
 from advisor import method_text
 from advisor.compare_page import comparison
 from advisor.form_page import expert_groups, is_asked, page_form
+from advisor.glossary import CHAPTERS
 from advisor.inputs import InputError
 from advisor.method_page import constants, sections
 from advisor.result_page import EXAMPLE_QUERY, asked_parameter_count, result_context
@@ -92,6 +93,11 @@ def method(request: HttpRequest) -> HttpResponse:
         "constants": constants(),
     }
     return render(request, "advisor/method.html", context)
+
+
+@require_GET
+def glossary(request: HttpRequest) -> HttpResponse:
+    return render(request, "advisor/glossary.html", {"chapters": CHAPTERS})
 
 
 @require_GET

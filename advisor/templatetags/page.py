@@ -14,12 +14,16 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
 from advisor import figures
+from advisor.calculation_terms import written_number
+from advisor.charts_choice import LAYER_HEIGHT
 from advisor.engine import ENGINE_VERSION
+from advisor.glossary import ENTRIES, ON_RESULT
 from advisor.quantities import SECONDS_PER_DAY
 from catalog.services import current_revision
 
 register = template.Library()
 SHORTEST_IN_DAYS = 2
+BOX_WIDTH = 3.6  # percent, as the template draws it
 Words = dict[str, str | Promise]
 
 PARTS: Words = {
@@ -106,6 +110,24 @@ PRICE_UNITS: Words = {
     "engineer_day": gettext_lazy("per engineer and day"),
     "year": gettext_lazy("a year"),
     "per_spare_server_month": gettext_lazy("per spare server and month"),
+}
+
+CALCULATION_GROUPS: Words = {
+    "work": gettext_lazy("Work"),
+    "step": gettext_lazy("Optimizer step"),
+    "time": gettext_lazy("Training time"),
+    "memory": gettext_lazy("GPU memory"),
+    "deadline": gettext_lazy("Deadline"),
+    "cluster": gettext_lazy("Power and interruptions"),
+    "storage": gettext_lazy("Storage"),
+    "money": gettext_lazy("Money"),
+    "deployment": gettext_lazy("Virtualized"),
+}
+LAYERS: Words = {
+    "core": gettext_lazy("core switches"),
+    "spine": gettext_lazy("spine switches"),
+    "leaf": gettext_lazy("leaf switches"),
+    "server": gettext_lazy("servers"),
 }
 
 
@@ -337,3 +359,59 @@ def assumption_value(item: Mapping[str, Any]) -> str:
         return figures.format_percent(value)
     text = figures.format_count(value) if isinstance(value, int) else figures.format_significant(value)
     return text if unit in {"", "1"} else f"{text}\N{NO-BREAK SPACE}{unit}"
+
+
+@register.inclusion_tag("components/term.html")
+def term(code: str, label: str = "") -> dict[str, Any]:
+    """A word with its explanation one press away; the explanations stand once on the page (`term_notes`)."""
+    return {"code": code, "label": label or ENTRIES[code].name}
+
+
+@register.inclusion_tag("components/term_notes.html")
+def term_notes() -> dict[str, Any]:
+    return {"entries": [ENTRIES[code] for code in ON_RESULT]}
+
+
+@register.filter
+def signed_days(days: float | None) -> str:
+    """`+3.2 d`, `−0.8 d`; the minus is a real one."""
+    if days is None:
+        return figures.UNKNOWN
+    sign = "+" if days > 0 else "−" if days < 0 else ""
+    return f"{sign}{figures.format_days(abs(days) * SECONDS_PER_DAY)}"
+
+
+@register.filter
+def group_label(code: str) -> str:
+    """Name of a group of rows of the calculation."""
+    return str(CALCULATION_GROUPS.get(code, code))
+
+
+@register.filter
+def exact(value: float) -> str:
+    """A number of the calculation, as it can be typed into a calculator."""
+    return written_number(value)
+
+
+@register.filter
+def share_length(fraction: float) -> str:
+    """A share of a limit as a bar that meets the limit's line at 90 % of the plot."""
+    return coordinate(max(0.5, min(fraction * 90, 100.0)))
+
+
+@register.filter
+def layer_label(code: str) -> str:
+    """Name of a layer of the network."""
+    return str(LAYERS.get(code, code))
+
+
+@register.filter
+def layer_y(index: int) -> int:
+    """Where the n-th layer of the network begins."""
+    return index * LAYER_HEIGHT
+
+
+@register.filter
+def box_start(middle: float) -> str:
+    """Left edge of a box of the network drawing, from its middle."""
+    return coordinate(middle - BOX_WIDTH / 2)

@@ -73,6 +73,7 @@
       return;
     }
     if (event.detail.target.id !== "result") return;
+    loss(byId("result"));
     clearErrors(form);
     if (wasSubmitted) {
       fold();
@@ -80,6 +81,43 @@
       if (narrow.matches) byId("result").scrollIntoView();
     }
   });
+
+  // The loss of virtualization: slider and number follow each other, and the days follow both before anything is sent.
+  const loss = (root) => {
+    const form = root.querySelector("[data-loss]");
+    if (!form) return;
+    const range = form.querySelector("[type=range]");
+    const text = form.querySelector("[name=throughput_loss]");
+    const days = form.querySelector("output");
+    const bare = Number(form.dataset.bareSeconds) / 86400;
+    const unit = document.documentElement.lang.startsWith("zh") ? "天" : "d";
+    const show = (percent) => {
+      days.textContent = bare && percent >= 0 && percent < 95 ? `${(bare / (1 - percent / 100)).toPrecision(3)} ${unit}` : "";
+    };
+    const typedPercent = () => {
+      const value = Number.parseFloat(text.value);
+      return text.value.includes("%") || value >= 1 ? value : value * 100;
+    };
+    range.hidden = false;
+    range.addEventListener("input", () => {
+      text.value = `${range.value}%`;
+      show(Number(range.value));
+    });
+    text.addEventListener("input", () => {
+      range.value = typedPercent();
+      show(typedPercent());
+    });
+    show(typedPercent());
+  };
+  loss(document);
+
+  // a link to a row of the calculation opens it
+  const openTarget = () => {
+    const row = location.hash.startsWith("#calc-") && byId(location.hash.slice(1));
+    if (row) row.open = true;
+  };
+  window.addEventListener("hashchange", openTarget);
+  openTarget();
 
   const failed = (event) => {
     const id = event.detail.xhr && event.detail.xhr.getResponseHeader("X-Request-Id");

@@ -1,53 +1,24 @@
-"""Snapshot to PDF bytes; the only module that imports WeasyPrint, and only when a PDF is made.
-
-Without its system libraries the site runs and the PDF answers with what to install. The renderer sees the project's
-fonts and stylesheets and nothing else: no network, no file outside `static/`.
-"""
+"""Snapshot to PDF bytes."""
 
 from __future__ import annotations
 
-import logging
-import threading
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
-
-from django.conf import settings
 from django.template.loader import render_to_string
 from django.utils import translation
-from django.utils.translation import gettext as _
 
-from quotes import fonts
+from advisor.pdf_rendering import APT_LINE, PdfUnavailableError, pdf_bytes
 from quotes.paper import paper_of
 from quotes.snapshot import Snapshot
 
-if TYPE_CHECKING:
-    from weasyprint.urls import URLFetcher
+__all__ = ["APT_LINE", "PdfUnavailableError", "render", "render_html"]
 
-APT_LINE = "apt-get install libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0"
-PDF_VARIANT = "pdf/ua-1"
 STYLESHEETS = ("css/tokens.css", "css/pdf/quote.css")
 PAGE_SIZES = {"A4": "@page { size: A4 }", "Letter": "@page { size: Letter }"}
-_CONTENT_TYPES = {".css": "text/css", ".svg": "image/svg+xml", ".png": "image/png", ".ttf": "font/ttf"}
-# Threads do not make the renderer faster, and its memory adds up: one document at a time in a process.
-_one_at_a_time = threading.Lock()
-
-
-class PdfUnavailableError(Exception):
-    """The libraries that make PDFs are not installed; the message has the line that installs them."""
 
 
 def render(snapshot: Snapshot) -> bytes:
     """The PDF of a snapshot: the same bytes for the same snapshot."""
     html = render_html(snapshot)
-    weasyprint = _weasyprint()
-    fetcher = _static_fetcher()
-    sheets = [weasyprint.CSS(url=f"static:///{path}", url_fetcher=fetcher) for path in STYLESHEETS]
-    sheets.append(weasyprint.CSS(string=PAGE_SIZES[snapshot["paper"]], url_fetcher=fetcher))
-    with _one_at_a_time:
-        document = weasyprint.HTML(string=html, base_url="static:///", url_fetcher=fetcher)
-        content: bytes = document.write_pdf(stylesheets=sheets, pdf_variant=PDF_VARIANT)
-    return content
+    return pdf_bytes(html, stylesheets=STYLESHEETS, page_css=PAGE_SIZES[snapshot["paper"]])
 
 
 def render_html(snapshot: Snapshot) -> str:
@@ -57,35 +28,3 @@ def render_html(snapshot: Snapshot) -> str:
         return render_to_string(
             "quotes/pdf/quote.html", {"paper": paper, "languages": paper.languages, "snapshot": snapshot}
         )
-
-
-def _weasyprint() -> Any:
-    fonts.use_shipped_fonts_only()
-    # it reports every step and every rule it does not know; what matters raises
-    logging.getLogger("weasyprint").setLevel(logging.ERROR)
-    logging.getLogger("weasyprint.progress").setLevel(logging.ERROR)
-    try:
-        import weasyprint
-    except OSError as error:
-        message = _("PDFs need system libraries that are not installed. As root: %(line)s") % {"line": APT_LINE}
-        raise PdfUnavailableError(message) from error
-    return weasyprint
-
-
-def _static_fetcher() -> URLFetcher:
-    """A fetcher that serves `static:` addresses below the project's static folder and aborts on any other."""
-    from weasyprint.urls import FatalURLFetchingError, URLFetcher, URLFetcherResponse
-
-    root = (Path(settings.BASE_DIR) / "static").resolve()
-
-    class StaticFetcher(URLFetcher):  # type: ignore[misc]
-        def fetch(self, url: str, headers: dict[str, str] | None = None) -> Any:
-            parts = urlsplit(url)
-            path = (root / unquote(parts.path).lstrip("/")).resolve()
-            content_type = _CONTENT_TYPES.get(path.suffix)
-            is_ours = parts.scheme == "static" and not parts.netloc and path.is_relative_to(root)
-            if not is_ours or content_type is None or not path.is_file():
-                raise FatalURLFetchingError(f"Not a file of the document: {url[:200]}")
-            return URLFetcherResponse(url, path.read_bytes(), {"Content-Type": content_type})
-
-    return StaticFetcher(allowed_protocols={"static"}, allow_redirects=False, fail_on_errors=True)

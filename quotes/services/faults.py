@@ -10,8 +10,9 @@ from decimal import Decimal
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from advisor import fonts
 from catalog.models import PriceBook
-from quotes import fonts, snapshot, tax
+from quotes import snapshot, tax
 from quotes.clause_words import CLAUSE_LABELS, PART_LABELS
 from quotes.clauses import missing_parts
 from quotes.models import MAX_LINES, Basis, QuoteLine, QuoteRevision

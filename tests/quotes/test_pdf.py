@@ -14,7 +14,8 @@ import pytest
 from django.utils import translation
 from django.utils.html import escape
 
-from quotes import fonts, pdf, snapshot
+from advisor import fonts, pdf_rendering
+from quotes import pdf, snapshot
 from quotes.models import Language
 from quotes.paper import paper_of
 from quotes.templatetags.paper import assumption_value
@@ -192,15 +193,15 @@ class TestSafety:
         ],
     )
     def test_the_fetcher_aborts_on_all_but_our_static_files(self, address):
-        pdf._weasyprint()
+        pdf_rendering.weasyprint_module()
         from weasyprint.urls import FatalURLFetchingError
 
         with pytest.raises(FatalURLFetchingError):
-            pdf._static_fetcher().fetch(address)
+            pdf_rendering.static_fetcher().fetch(address)
 
     def test_the_fetcher_serves_the_stylesheet(self):
-        pdf._weasyprint()
-        assert b"@page" in pdf._static_fetcher().fetch("static:///css/pdf/quote.css").read()
+        pdf_rendering.weasyprint_module()
+        assert b"@page" in pdf_rendering.static_fetcher().fetch("static:///css/pdf/quote.css").read()
 
     def test_nothing_is_fetched_from_the_net(self, make, monkeypatch):
         import socket
@@ -224,7 +225,7 @@ class TestSafety:
         monkeypatch.delitem(sys.modules, "weasyprint", raising=False)
         monkeypatch.setattr(builtins, "__import__", without_pango)
         with pytest.raises(pdf.PdfUnavailableError, match="apt-get install libpango"):
-            pdf._weasyprint()
+            pdf_rendering.weasyprint_module()
 
 
 class TestFonts:

@@ -276,7 +276,7 @@ class TestPdf:
         def missing():
             raise pdf.PdfUnavailableError(pdf.APT_LINE)
 
-        monkeypatch.setattr(pdf, "_weasyprint", missing)
+        monkeypatch.setattr("advisor.pdf_rendering.weasyprint_module", missing)
         response = desk.get(reverse("quotes:pdf", args=[draft.quote.public_id, 1]))
         assert response.status_code == 503
         assert "apt-get install libpango-1.0-0" in response.content.decode()

@@ -304,6 +304,7 @@ SPECTACULAR_SETTINGS = {
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "advisor.api.schemas.add_components",
+        "advisor.api.market_schemas.add_market_components",
     ],
 }
 

@@ -13,6 +13,7 @@ from config.health import healthz, readyz
 
 urlpatterns = [
     path("", include("advisor.urls")),
+    path("", include("advisor.market_urls")),
     path("catalog/", include("catalog.urls")),
     path("quotes/", include("quotes.urls")),
     path("q/", include("quotes.customer_urls")),

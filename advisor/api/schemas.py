@@ -61,7 +61,7 @@ def components() -> dict[str, Schema]:
     for route, name in REQUEST_NAMES.items():
         found[name] = request_schema(route, "")
     for answer in (EstimateAnswer, RecommendationAnswer):
-        _type_schema(answer, found)
+        type_schema(answer, found)
     return found
 
 
@@ -144,7 +144,7 @@ def query_parameters() -> list[Schema]:
     return rows
 
 
-def _type_schema(hint: Any, found: dict[str, Schema]) -> Schema:
+def type_schema(hint: Any, found: dict[str, Schema]) -> Schema:
     """Schema of a type hint; typed dictionaries become components of their own."""
     if hint in _SCALARS:
         return dict(_SCALARS[hint])
@@ -156,18 +156,18 @@ def _type_schema(hint: Any, found: dict[str, Schema]) -> Schema:
             found[name] = {
                 "type": "object",
                 "required": sorted(key for key, inner in hints.items() if get_origin(inner) is not NotRequired),
-                "properties": {key: _type_schema(inner, found) for key, inner in hints.items()},
+                "properties": {key: type_schema(inner, found) for key, inner in hints.items()},
             }
         return reference(name)
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is NotRequired:
-        return _type_schema(arguments[0], found)
+        return type_schema(arguments[0], found)
     if origin is list:
-        return {"type": "array", "items": _type_schema(arguments[0], found)}
+        return {"type": "array", "items": type_schema(arguments[0], found)}
     if origin is dict:
-        return {"type": "object", "additionalProperties": _type_schema(arguments[1], found)}
+        return {"type": "object", "additionalProperties": type_schema(arguments[1], found)}
     if origin in (Union, types.UnionType):
-        return {"anyOf": [_type_schema(argument, found) for argument in arguments]}
+        return {"anyOf": [type_schema(argument, found) for argument in arguments]}
     raise TypeError(f"{hint!r} has no place in an answer that is plain JSON.")
 
 

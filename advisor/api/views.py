@@ -57,8 +57,8 @@ class EstimateView(APIView):
     )
     def post(self, request: Request) -> HttpResponse:
         body = request.data
-        key = _key("estimate", json.dumps(body, sort_keys=True))
-        return _answer(key, lambda: scenario_estimate(checked=parse_estimate_request(body)))
+        key = answer_key("estimate", json.dumps(body, sort_keys=True))
+        return written_answer(key, lambda: scenario_estimate(checked=parse_estimate_request(body)))
 
 
 class RecommendationView(APIView):
@@ -74,8 +74,8 @@ class RecommendationView(APIView):
     )
     def post(self, request: Request) -> HttpResponse:
         body = request.data
-        key = _key("recommendation", json.dumps(body, sort_keys=True))
-        return _answer(key, lambda: scenario_search(checked=parse_recommendation_request(body)))
+        key = answer_key("recommendation", json.dumps(body, sort_keys=True))
+        return written_answer(key, lambda: scenario_search(checked=parse_recommendation_request(body)))
 
     @extend_schema(
         operation_id="recommend_by_link",
@@ -94,7 +94,7 @@ class RecommendationView(APIView):
     def get(self, request: Request) -> HttpResponse:
         """Unchanged for whoever holds the ETag: it covers the inputs, engine, catalogue, day and language."""
         try:
-            key = _key("recommendation-link", _question(request.GET.urlencode()))
+            key = answer_key("recommendation-link", _question(request.GET.urlencode()))
         except InputError as error:
             raise Unprocessable(error.as_dicts()) from error
         etag = f'"{key}"'
@@ -104,7 +104,7 @@ class RecommendationView(APIView):
         if etag in held:  # given only with an answer, and it names all that the answer rests on
             response = HttpResponse(status=304)
         else:
-            response = _answer(
+            response = written_answer(
                 key,
                 lambda: scenario_search(checked=parse_recommendation_request(body_from_query(request.GET))),
             )
@@ -122,14 +122,14 @@ def _question(query_string: str) -> str:
     return json.dumps((query_from_body(body), notes))
 
 
-def _key(route: str, inputs: str) -> str:
+def answer_key(route: str, inputs: str) -> str:
     """Name of an answer: same inputs, engine, catalogue, day (prices have dates) and language, same answer."""
     revision = cache.get_or_set("api:catalog-revision", current_revision, REVISION_SECONDS)
     parts = (route, inputs, ENGINE_VERSION, revision, timezone.localdate().isoformat(), get_language())
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def _answer(key: str, compute: Callable[[], Mapping[str, Any]]) -> HttpResponse:
+def written_answer(key: str, compute: Callable[[], Mapping[str, Any]]) -> HttpResponse:
     """The written answer, from the cache where it was given before. Raises Unprocessable."""
     stored = cache.get(key)
     if stored is None:

@@ -64,7 +64,7 @@ def test_no_schema_refers_to_what_is_not_there(openapi):
 
 
 @pytest.mark.usefixtures("catalog")
-@pytest.mark.parametrize("path", ["/api/v1/estimates", "/api/v1/recommendations"])
+@pytest.mark.parametrize("path", ["/api/v1/estimates", "/api/v1/recommendations", "/api/v1/offer-comparisons"])
 def test_examples_are_executed_and_answers_follow_the_schema(openapi, path):
     operation = openapi["paths"][path]["post"]
     request = operation["requestBody"]["content"]["application/json"]

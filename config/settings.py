@@ -213,6 +213,10 @@ CACHES: dict[str, dict[str, Any]] = {
 
 globals().update(env_url("EMAIL_URL", "consolemail://", environ.Env.email_url_config))  # EMAIL_BACKEND, EMAIL_HOST ...
 DEFAULT_FROM_EMAIL = env_text("DEFAULT_FROM_EMAIL", "quotes@localhost")
+# Who is told of new requests; none given: every sales manager.
+DESK_EMAIL = env_list("DESK_EMAIL", [])
+# How long the name and address of who asked for a quote are kept; the page of the request says it.
+REQUEST_RETENTION_DAYS = env_int("REQUEST_RETENTION_DAYS", 730)
 
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
@@ -260,6 +264,7 @@ SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1_048_576
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 10_000  # the editor of a quote with the most lines sends some 7,000
 
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {

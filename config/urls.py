@@ -15,6 +15,7 @@ urlpatterns = [
     path("", include("advisor.urls")),
     path("", include("advisor.market_urls")),
     path("catalog/", include("catalog.urls")),
+    path("", include("quotes.request_urls")),
     path("quotes/", include("quotes.urls")),
     path("q/", include("quotes.customer_urls")),
     path("api/v1/", include("advisor.api.urls")),

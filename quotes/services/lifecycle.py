@@ -15,6 +15,7 @@ from quotes import access
 from quotes.models import DECLINE_REASONS, AcceptanceProof, CustomerLink, QuoteRevision, link_digest, new_link_token
 from quotes.services.faults import controlled_skus
 from quotes.services.log import ReasonMissingError, checked, locked, log
+from quotes.services.mails import answer_mails
 from quotes.states import Action, TransitionError, state_after
 
 
@@ -169,7 +170,9 @@ def quote_answer_by_customer(
         if pdf_sha256 != current.pdf_sha256:
             raise TransitionError(state, action)
         decision = {"action": action, "by": "customer", "pdf_sha256": pdf_sha256, **statement}
-        return _decide(actor, action, current, after, decision, reason=statement.get("reason", ""))
+        decided = _decide(actor, action, current, after, decision, reason=statement.get("reason", ""))
+        answer_mails(decided, action, statement)
+        return decided
 
 
 def _move(actor: access.Actor, action: Action, revision: QuoteRevision, reason: str, **details: str) -> QuoteRevision:

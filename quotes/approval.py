@@ -57,7 +57,7 @@ class Facts:
     term_months: int | None
     payment_days: int
     validity_days: int
-    changed_terms: Sequence[str]  # what differs from the standard terms
+    changed_terms: Sequence[tuple[str, str]]  # what differs from the standard terms, in Chinese and in English
 
     @property
     def margin(self) -> Decimal | None:
@@ -186,7 +186,15 @@ def _needs_of(facts: Facts, rule: Rule) -> Iterator[ApprovalNeed]:
             yield _need(rule, Decimal(len(bare)), None, what=what)
     elif rule.condition == "terms_changed":
         if facts.changed_terms:
-            yield _need(rule, None, None, what=("、".join(facts.changed_terms), ", ".join(facts.changed_terms)))
+            yield _need(
+                rule,
+                None,
+                None,
+                what=(
+                    "、".join(zh for zh, _en in facts.changed_terms),
+                    ", ".join(en for _zh, en in facts.changed_terms),
+                ),
+            )
     elif rule.condition == "margin_below":
         margin = facts.margin
         if margin is not None and margin < threshold:

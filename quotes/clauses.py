@@ -16,6 +16,8 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
+from quotes.clause_words import CLAUSE_LABELS, PART_LABELS
+
 RENTAL, PURCHASE = "rental", "purchase"
 BOTH = frozenset({RENTAL, PURCHASE})
 MAX_TEXT, MAX_ROWS = 1000, 60
@@ -260,7 +262,9 @@ def _clean_value(where: str, part: Part, value: Any) -> Any:
     if part.kind is Kind.FLAG:
         return _expect(where, value, isinstance(value, bool), _("true or false"))
     if part.kind is Kind.CHOICE:
-        return _expect(where, value, value in part.choices, _("one of %s") % ", ".join(part.choices))
+        return _expect(
+            where, value, value in part.choices, _("one of %(choices)s") % {"choices": ", ".join(part.choices)}
+        )
     if part.kind is Kind.CODE:
         return _expect(where, value, isinstance(value, str) and len(value) <= MAX_TEXT, _("a short text")).strip()
     if part.kind is Kind.DATE:
@@ -273,10 +277,20 @@ def _clean_value(where: str, part: Part, value: Any) -> Any:
 _WHOLE = {Kind.DAYS: 3660, Kind.MONTHS: 120, Kind.HOURS: 8784}
 
 
+def _in_words(where: str) -> str:
+    """`service_level.credits[2].below_fraction` as people call it."""
+    clause, *parts = where.split(".")
+    words = [str(CLAUSE_LABELS.get(clause, clause))]
+    for part in parts:
+        name, bracket, row = part.partition("[")
+        words.append(str(PART_LABELS.get(name, name)) + (f" {row.rstrip(']')}" if bracket else ""))
+    return " / ".join(words)
+
+
 def _fault(where: str, value: Any, expected: str) -> ValidationError:
     return ValidationError(
         _("%(where)s: “%(value)s” is not %(expected)s."),
-        params={"where": where, "value": str(value)[:60], "expected": expected},
+        params={"where": _in_words(where), "value": str(value)[:60], "expected": expected},
     )
 
 
@@ -288,7 +302,7 @@ def _expect(where: str, value: Any, is_right: bool, expected: str) -> Any:
 
 def _whole(where: str, value: Any, largest: int) -> int:
     is_right = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= largest
-    return int(_expect(where, value, is_right, _("a whole number from 0 to %d") % largest))
+    return int(_expect(where, value, is_right, _("a whole number from 0 to %(largest)d") % {"largest": largest}))
 
 
 def _decimal(where: str, value: Any, largest: Decimal, expected: str) -> str:
@@ -313,13 +327,13 @@ def _text(where: str, value: Any) -> dict[str, str]:
         raise _fault(where, value, _("a text by language, zh-Hans and en"))
     texts = {language: text.strip() for language, text in value.items() if isinstance(text, str) and text.strip()}
     if any(len(text) > MAX_TEXT for text in texts.values()):
-        raise _fault(where, "…", _("a text of at most %d characters") % MAX_TEXT)
+        raise _fault(where, "…", _("a text of at most %(limit)d characters") % {"limit": MAX_TEXT})
     return texts
 
 
 def _rows(where: str, part: Part, value: Any) -> list[dict[str, Any]]:
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) > MAX_ROWS:
-        raise _fault(where, value, _("a list of at most %d rows") % MAX_ROWS)
+        raise _fault(where, value, _("a list of at most %(limit)d rows") % {"limit": MAX_ROWS})
     rows = []
     for number, row in enumerate(value, start=1):
         cleaned = _clean_parts(f"{where}[{number}]", part.columns, row)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import random
 import time
 import uuid
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
-from quotes.models import NumberSeries
+from quotes.models import NumberSeries, Quote, QuoteDocument, QuoteRevision
 
 LEASE_SECONDS = 30.0
 WAIT_SECONDS = 25.0  # less than a web server's own patience
@@ -73,6 +74,53 @@ def take(held: HeldNumber) -> None:
     )
     if not taken:
         raise NumberLostError(held.number)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesReport:
+    """What is in a series against what should be: 1, 2, 3, ... up to the counter, each once and with its document."""
+
+    series: str
+    issued_count: int
+    next_value: int
+    gaps: tuple[int, ...]
+    duplicates: tuple[str, ...]
+    beyond_counter: tuple[str, ...]
+    without_document: tuple[str, ...]
+
+    @property
+    def is_whole(self) -> bool:
+        return not (self.gaps or self.duplicates or self.beyond_counter or self.without_document)
+
+
+def check_series() -> list[SeriesReport]:
+    """Every series with its gaps and duplicates; there must be none."""
+    numbers = list(Quote.objects.filter(number__isnull=False).values_list("number", flat=True))
+    documented = set(QuoteDocument.objects.values_list("revision__number", flat=True))
+    revisions = QuoteRevision.objects.filter(number__isnull=False).values_list("number", flat=True)
+    undocumented = sorted(set(revisions) - documented)
+    by_series: dict[str, list[int]] = {code: [] for code in NumberSeries.objects.values_list("code", flat=True)}
+    for number in numbers:
+        series, _dash, value = number.rpartition("-")
+        by_series.setdefault(series, []).append(int(value) if value.isdigit() else 0)
+    counters = dict(NumberSeries.objects.values_list("code", "next_value"))
+    return [
+        _report(series, values, counters.get(series, 1), [n for n in undocumented if n.startswith(f"{series}-")])
+        for series, values in sorted(by_series.items())
+    ]
+
+
+def _report(series: str, values: list[int], next_value: int, undocumented: list[str]) -> SeriesReport:
+    counts = Counter(values)
+    return SeriesReport(
+        series=series,
+        issued_count=len(values),
+        next_value=next_value,
+        gaps=tuple(value for value in range(1, next_value) if value not in counts),
+        duplicates=tuple(f"{series}-{value:06d}" for value, count in sorted(counts.items()) if count > 1),
+        beyond_counter=tuple(f"{series}-{value:06d}" for value in sorted(counts) if not 1 <= value < next_value),
+        without_document=tuple(undocumented),
+    )
 
 
 def _hold(series: str) -> HeldNumber:

@@ -10,10 +10,12 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
+from django.utils import timezone, translation
+from django.utils.translation import gettext_lazy as _
 
 from quotes import access, approval, payments, snapshot
 from quotes.approval import ApprovalNeed, Facts, MeasuredLine
+from quotes.clause_words import CLAUSE_LABELS
 from quotes.clauses import differing_clauses
 from quotes.models import ApprovalRequest, ApprovalRule, AuditEntry, DiscountLimit, QuoteLine, QuoteRevision
 from quotes.pricing import group_of
@@ -125,16 +127,24 @@ def facts_of(revision: QuoteRevision, lines: Sequence[QuoteLine]) -> Facts:
     )
 
 
-def _changed_terms(revision: QuoteRevision) -> tuple[str, ...]:
+def _changed_terms(revision: QuoteRevision) -> tuple[tuple[str, str], ...]:
+    """What is not as the standard terms have it, in Chinese and in English."""
     terms = revision.terms
-    changed = list(differing_clauses(revision.clauses, terms.clauses)) if terms else []
-    if terms is not None and not terms.is_current:
-        changed.append(f"terms {terms.version}")
-    if terms is not None and revision.payment_schedule != terms.payment_schedule:
-        changed.append("payment_schedule")
+    changed: list[Any] = []
+    if terms is not None:
+        changed += [CLAUSE_LABELS[name] for name in differing_clauses(revision.clauses, terms.clauses)]
+        if not terms.is_current:
+            changed.append(_("terms of an earlier version"))
+        if revision.payment_schedule != terms.payment_schedule:
+            changed.append(_("payment schedule"))
     if revision.special_terms.strip():
-        changed.append("special_terms")
-    return tuple(changed)
+        changed.append(_("terms beside the standard ones"))
+    return tuple((_word("zh-hans", label), _word("en", label)) for label in changed)
+
+
+def _word(language: str, label: Any) -> str:
+    with translation.override(language):
+        return str(label)
 
 
 def approvals_needed(revision: QuoteRevision, lines: Sequence[QuoteLine] | None = None) -> tuple[ApprovalNeed, ...]:

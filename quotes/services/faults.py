@@ -15,7 +15,7 @@ from catalog.models import PriceBook
 from quotes import snapshot, tax
 from quotes.clause_words import CLAUSE_LABELS, PART_LABELS
 from quotes.clauses import missing_parts
-from quotes.models import MAX_LINES, Basis, QuoteLine, QuoteRevision
+from quotes.models import MAX_LINES, TAX_CATEGORIES, Basis, QuoteLine, QuoteRevision
 from quotes.paper import line_numbers
 
 MAX_VALIDITY_DAYS = 366
@@ -156,7 +156,7 @@ def _tax_faults(revision: QuoteRevision, lines: Sequence[QuoteLine], content: sn
                 "number": printed.get(line.position, line.position),
                 "rate": _percent(line.tax_rate),
                 "country": country,
-                "category": category,
+                "category": dict(TAX_CATEGORIES)[category],
                 "day": on.isoformat(),
                 "rates": allowed,
             },

@@ -3,6 +3,7 @@
     python -m tests.quotes.issue_many prepare COUNT    migrate and make COUNT drafts
     python -m tests.quotes.issue_many issue FROM TO    issue drafts FROM..TO, each in a thread of its own
     python -m tests.quotes.issue_many hang INDEX       begin to issue one draft and never finish rendering
+    python -m tests.quotes.issue_many kills             die at each point of an issue in turn, then issue all drafts
     python -m tests.quotes.issue_many report           what the database holds, as JSON
 
 The renderer is a stand-in that gives a few bytes: what is tried here is the numbering, not the paper.
@@ -105,8 +106,83 @@ def hang(index: int) -> None:
     quote_issue(actor=_actor(), revision=_drafts()[index], render=render)
 
 
+def kills() -> None:
+    """For each point a process of its own that issues draft 0, 1, ... and kills itself there; then all are issued.
+
+    Points before the commit leave nothing, the one behind it leaves the whole quote.
+    """
+    from django.db import connection
+
+    from quotes import numbers
+    from quotes.services import quote_issue
+
+    numbers.LEASE_SECONDS = 0.5  # the claim of a dead worker has to lapse before the next one
+    actor, drafts = _actor(), _drafts()
+    for index, point in enumerate(KILL_POINTS):
+        connection.close()
+        child = os.fork()
+        if child == 0:
+            _die_while_issuing(point, drafts[index], actor)
+            os._exit(3)  # it was meant to be dead
+        _pid, status = os.waitpid(child, 0)
+        assert os.WIFSIGNALED(status), (point, status)
+        sys.stdout.write(f"{point} {_stored(drafts[index])}\n")
+    for draft in drafts:
+        draft.refresh_from_db()
+        if draft.state == "draft":
+            quote_issue(actor=actor, revision=draft, render=lambda snapshot: f"%PDF {snapshot['number']}".encode())
+
+
+KILL_POINTS = ("held", "rendering", "taken", "stored", "logged", "committed")
+
+
+def _stored(draft) -> str:
+    draft.refresh_from_db()
+    return f"{draft.state} {draft.number or '-'}"
+
+
+def _die_while_issuing(point: str, draft, actor) -> None:
+    """Issue with a trap: the process kills itself with SIGKILL where `point` says."""
+    import signal
+
+    from quotes import numbers
+    from quotes.models import QuoteDocument
+    from quotes.services import issuing
+
+    def die() -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def trapped(call, *, before: bool = False):
+        def wrapper(*args, **kwargs):
+            if before:
+                die()
+            call(*args, **kwargs)
+            die()
+
+        return wrapper
+
+    def render(snapshot):
+        if point == "rendering":
+            die()
+        return f"%PDF {snapshot['number']}".encode()
+
+    if point == "held":
+        issuing.snapshot.build = trapped(issuing.snapshot.build, before=True)
+        issuing.issue_faults = lambda *args: ()
+        issuing.require_approval = lambda *args: ()
+    elif point == "taken":
+        numbers.take = trapped(numbers.take)
+    elif point == "stored":
+        QuoteDocument.objects.create = trapped(QuoteDocument.objects.create)
+    elif point == "logged":  # everything written, nothing committed
+        issuing.log = trapped(issuing.log)
+    issuing.quote_issue(actor=actor, revision=draft, render=render)
+    die()  # committed, and not yet said to anyone
+
+
 def report() -> None:
     from quotes.models import NumberSeries, QuoteDocument, QuoteRevision
+    from quotes.numbers import check_series
 
     revisions = list(QuoteRevision.objects.select_related("quote").order_by("pk"))
     sys.stdout.write(
@@ -120,13 +196,19 @@ def report() -> None:
                     for document in QuoteDocument.objects.select_related("revision")
                 },
                 "snapshot_numbers": [json.loads(r.snapshot)["number"] for r in revisions if r.snapshot],
+                "is_whole": all(report.is_whole for report in check_series()),
                 "next": NumberSeries.objects.get().next_value,
             }
         )
     )
 
 
+VERBS = {"prepare": (prepare, 1), "issue": (issue, 2), "hang": (hang, 1), "kills": (kills, 0), "report": (report, 0)}
+
 if __name__ == "__main__":
     _setup()
-    verb, *arguments = sys.argv[1:]
-    {"prepare": prepare, "issue": issue, "hang": hang, "report": report}[verb](*map(int, arguments))
+    words = sys.argv[1:]
+    while words:  # several verbs one after the other, because starting up takes longest
+        act, count = VERBS[words[0]]
+        act(*map(int, words[1 : 1 + count]))
+        words = words[1 + count :]

@@ -1,4 +1,4 @@
-"""Prices entered with tax, discounts as amounts: the right cent where others reported a wrong one, and sums that hold."""
+"""Prices entered with tax, discounts as amounts: the right cent where others reported a wrong one, sums that hold."""
 
 from __future__ import annotations
 

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
 import uuid
+from datetime import datetime
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
+from django.core.management import CommandError, call_command
+
+from quotes.models import NumberSeries
+from quotes.numbers import check_series
+from quotes.services import quote_issue
+from tests.quotes.drafts import make_draft
 
 ROOT = Path(__file__).resolve().parents[2]
 COUNT = 50
@@ -59,13 +68,12 @@ def postgresql_url():
 
 def _check_fifty_and_a_kill(url: str) -> None:
     """51 drafts: the worker of one is killed while it holds a number; then 50 are issued at once by two processes."""
-    _run(url, "prepare", COUNT + 1)
-    killed = _start(url, "hang", COUNT)
+    killed = _start(url, "prepare", COUNT + 1, "hang", COUNT)
     assert killed.stdout is not None
     held = killed.stdout.readline().strip()
     killed.send_signal(signal.SIGKILL)
     killed.wait()
-    assert held.endswith("-000001")
+    assert held.endswith("-000001"), killed.stderr.read()[-2000:] if killed.stderr else ""
 
     workers = [_start(url, "issue", 0, COUNT // 2), _start(url, "issue", COUNT // 2, COUNT)]
     outcomes = [worker.communicate(timeout=240) for worker in workers]
@@ -83,8 +91,66 @@ def _check_fifty_and_a_kill(url: str) -> None:
     assert found["states"] == ["issued"] * COUNT + ["draft"]
     assert found["next"] == COUNT + 1
 
-    _run(url, "issue", COUNT, COUNT + 1)  # the killed one is whole, and gets the next number
-    assert json.loads(_run(url, "report"))["numbers"][COUNT] == f"Q-{year}-{COUNT + 1:06d}"
+    # the killed one is whole, and gets the next number
+    last = _run(url, "issue", COUNT, COUNT + 1, "report")
+    assert json.loads(last[last.index('{"states"') :])["numbers"][COUNT] == f"Q-{year}-{COUNT + 1:06d}"
+
+
+def _check_killed_at_every_point(url: str) -> None:
+    """Six drafts, six workers killed at six moments: nothing half done, and then 1 to 6 without gap or duplicate."""
+    told = _run(url, "prepare", 6, "kills", "report").split("\n")
+    year = datetime.now(ZoneInfo("Asia/Shanghai")).year
+    assert told[:6] == [
+        "held draft -",
+        "rendering draft -",
+        "taken draft -",
+        "stored draft -",
+        "logged draft -",
+        f"committed issued Q-{year}-000001",
+    ]
+    found = json.loads(told[6])
+    expected = [f"Q-{year}-{value:06d}" for value in range(1, 7)]
+    assert sorted(found["numbers"]) == expected == sorted(found["documents"])
+    assert found["documents"] == {number: f"%PDF {number}" for number in expected}
+    assert found["is_whole"] is True
+
+
+def test_killed_at_every_point_on_sqlite(sqlite_url):
+    _check_killed_at_every_point(sqlite_url)
+
+
+@pytest.mark.slow
+def test_killed_at_every_point_on_postgresql(postgresql_url):
+    _check_killed_at_every_point(postgresql_url)
+
+
+class TestCheck:
+    @pytest.fixture
+    def issued(self, as_alice):
+        return [
+            quote_issue(actor=as_alice, revision=make_draft(as_alice), render=lambda content: b"%PDF") for _ in range(3)
+        ]
+
+    def test_a_whole_series(self, issued):
+        (report,) = check_series()
+        assert (report.issued_count, report.next_value, report.is_whole) == (3, 4, True)
+        call_command("check_numbers", stdout=io.StringIO())
+
+    def test_a_gap_and_a_number_beyond_the_counter_are_listed(self, issued):
+        series = NumberSeries.objects.get()
+        series.next_value = 6
+        series.save()
+        (report,) = check_series()
+        assert (report.gaps, report.is_whole) == ((4, 5), False)
+        with pytest.raises(CommandError):
+            call_command("check_numbers", stdout=io.StringIO())
+        series.next_value = 3
+        series.save()
+        (report,) = check_series()
+        assert report.beyond_counter == (issued[2].number,)
+
+    def test_no_series_is_whole(self, db):
+        assert check_series() == []
 
 
 def test_fifty_at_once_and_a_killed_worker_on_sqlite(sqlite_url):

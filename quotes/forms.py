@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from quotes.fields import PlainDecimalField, paper_text
-from quotes.models import MAX_QUANTITY, MAX_UNIT_PRICE, Basis, QuoteLine, QuoteRevision
-from quotes.services import CustomerData, LineEdit
+from quotes.fields import paper_text
+from quotes.models import CURRENCIES, DECLINE_REASONS, Basis, QuoteRevision
+from quotes.services import CustomerData
 
 if TYPE_CHECKING:
     RevisionModelForm = forms.ModelForm[QuoteRevision]
@@ -21,14 +19,14 @@ else:
     RevisionModelForm = forms.ModelForm
 
 CUSTOMER_FIELDS = tuple(CustomerData.__dataclass_fields__)
-_AUTOCOMPLETE = {
+AUTOCOMPLETE = {
     "customer_name": "organization",
     "customer_address": "street-address",
     "contact_name": "name",
     "contact_phone": "tel",
     "contact_email": "email",
 }
-_LONG_TEXTS = {"customer_note", "internal_note"}
+_LONG_TEXTS = {"customer_note", "internal_note", "special_terms"}
 HUNDRED = Decimal(100)
 
 
@@ -61,157 +59,40 @@ class NewQuoteForm(PaperTextMixin, RevisionModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.initial.setdefault("creation_key", uuid.uuid4())
-        for name, token in _AUTOCOMPLETE.items():
+        for name, token in AUTOCOMPLETE.items():
             self.fields[name].widget.attrs["autocomplete"] = token
 
     def customer(self) -> CustomerData:
         return CustomerData(**{name: self.cleaned_data[name] for name in CUSTOMER_FIELDS})
 
 
-class RevisionForm(PaperTextMixin, RevisionModelForm):
-    """The editor of a draft, but for its lines."""
+class HandQuoteForm(NewQuoteForm):
+    """A draft without a sizing: what is sold, in which currency, to whom."""
 
-    discount_fraction = PlainDecimalField(
-        label=_("Discount on the whole"),
-        minimum=Decimal(0),
-        maximum=HUNDRED,
-        decimal_places=3,
-        scale=HUNDRED,
-        unit="%",
+    basis = forms.ChoiceField(label=_("Basis"), choices=Basis.choices)
+    currency = forms.ChoiceField(label=_("Currency"), choices=CURRENCIES[:2])
+    term_months = forms.IntegerField(
+        label=_("Term in months"),
+        help_text=_("For a rental: 1 to 120."),
+        min_value=1,
+        max_value=120,
         required=False,
-    )
-    deposit_months = PlainDecimalField(
-        label=_("Deposit in months"),
-        minimum=Decimal(0),
-        maximum=Decimal(24),
-        decimal_places=1,
-        required=False,
-    )
-    expected_version = forms.IntegerField(label=_("Version of the draft"), widget=forms.HiddenInput)
-
-    class Meta:
-        model = QuoteRevision
-        fields = [
-            "project",
-            "language",
-            "paper",
-            "valid_through",
-            "seller",
-            "terms",
-            "tax_mode",
-            "discount_fraction",
-            "deposit_months",
-            *CUSTOMER_FIELDS,
-            "customer_note",
-            "internal_note",
-        ]
-        widgets = {
-            "valid_through": forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
-            "customer_note": forms.Textarea(attrs={"rows": 3}),
-            "internal_note": forms.Textarea(attrs={"rows": 3}),
-        }
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.initial["expected_version"] = self.instance.content_version
-        for name, token in _AUTOCOMPLETE.items():
-            self.fields[name].widget.attrs["autocomplete"] = token
-        if self.instance.basis == Basis.PURCHASE:
-            del self.fields["deposit_months"]
-        terms = self.fields["terms"]
-        if isinstance(terms, forms.ModelChoiceField) and terms.queryset is not None:
-            terms.queryset = terms.queryset.filter(basis=self.instance.basis)
-
-    def clean_discount_fraction(self) -> Decimal:
-        return self.cleaned_data["discount_fraction"] or Decimal(0)
-
-    def edits(self) -> dict[str, Any]:
-        """New values by field, without the form's own."""
-        return {name: value for name, value in self.cleaned_data.items() if name != "expected_version"}
-
-    def _post_clean(self) -> None:
-        """The service validates the whole revision under lock; the form's instance stays as it was read."""
-
-
-class LineForm(PaperTextMixin, forms.Form):
-    """One line of the editor."""
-
-    position = forms.IntegerField(widget=forms.HiddenInput, min_value=1)
-    quantity = PlainDecimalField(label=_("Quantity"), minimum=Decimal("0.001"), maximum=MAX_QUANTITY, decimal_places=3)
-    period_count = forms.IntegerField(
-        label=_("Periods"), min_value=1, max_value=120, widget=forms.TextInput(attrs={"inputmode": "numeric"})
-    )
-    unit_price = PlainDecimalField(
-        label=_("Unit price"), minimum=Decimal(0), maximum=MAX_UNIT_PRICE, decimal_places=4, required=False
-    )
-    discount_fraction = PlainDecimalField(
-        label=_("Discount in percent"),
-        minimum=Decimal(0),
-        maximum=HUNDRED,
-        decimal_places=3,
-        scale=HUNDRED,
-        required=False,
-    )
-    tax_rate = PlainDecimalField(
-        label=_("Tax rate in percent"), minimum=Decimal(0), maximum=HUNDRED, decimal_places=2, scale=HUNDRED
-    )
-    change_reason = forms.CharField(label=_("Reason of the change"), max_length=300, required=False)
-    is_removed = forms.BooleanField(label=_("Take out"), required=False)
-
-    def edit(self) -> LineEdit:
-        data = self.cleaned_data
-        return LineEdit(
-            position=data["position"],
-            quantity=data["quantity"],
-            period_count=data["period_count"],
-            unit_price=data["unit_price"],
-            discount_fraction=data["discount_fraction"] or Decimal(0),
-            tax_rate=data["tax_rate"],
-            change_reason=data["change_reason"],
-            is_removed=data["is_removed"],
-        )
-
-
-LINE_FIELDS = ("position", "quantity", "period_count", "unit_price", "discount_fraction", "tax_rate", "change_reason")
-
-
-@dataclass(frozen=True, slots=True)
-class EditableLine:
-    """A line and its form; lines inside another one's price have none."""
-
-    line: QuoteLine
-    form: LineForm | None
-
-
-def line_forms(lines: Sequence[QuoteLine], data: Any = None) -> list[EditableLine]:
-    """A form for each line that has its own price."""
-    return [EditableLine(line, None if line.is_included else _line_form(line, data)) for line in lines]
-
-
-def _line_form(line: QuoteLine, data: Any) -> LineForm:
-    form = LineForm(
-        data,
-        prefix=f"line-{line.position}",
-        initial={name: getattr(line, name) for name in LINE_FIELDS},
-        auto_id=f"id_line_{line.position}_%s",
-    )
-    if line.revision.basis == Basis.PURCHASE:  # what is bought has no months
-        form.fields["period_count"].widget = forms.HiddenInput()
-    if line.unit_price is None:
-        form.fields["unit_price"].widget.attrs["placeholder"] = _("price missing")
-    return form
-
-
-class ReasonForm(PaperTextMixin, forms.Form):
-    """A step that needs its reason in words."""
-
-    reason = forms.CharField(
-        label=_("Reason"), max_length=1000, widget=forms.Textarea(attrs={"rows": 3}), required=True
+        widget=forms.TextInput(attrs={"inputmode": "numeric"}),
     )
 
+    field_order = ("basis", "currency", "term_months", "language", "project")
 
-class NoReasonForm(forms.Form):
-    """A step that needs a yes only."""
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or self.cleaned_data
+        if data.get("basis") == Basis.RENTAL and data.get("term_months") is None and "term_months" not in self.errors:
+            self.add_error("term_months", _("A rental needs its term in months."))
+        return data
+
+    def content(self) -> dict[str, Any]:
+        """The columns of the draft."""
+        names = ("basis", "currency", "language", "project", *CUSTOMER_FIELDS)
+        term = self.cleaned_data["term_months"] if self.cleaned_data["basis"] == Basis.RENTAL else None
+        return {name: self.cleaned_data[name] for name in names} | {"term_months": term}
 
 
 class AcceptForm(PaperTextMixin, forms.Form):
@@ -231,14 +112,7 @@ class AcceptForm(PaperTextMixin, forms.Form):
 class DeclineForm(PaperTextMixin, forms.Form):
     """The customer's no, with its reason."""
 
-    REASONS = [
-        ("price", _("Price")),
-        ("time", _("Delivery time")),
-        ("technical", _("Technical reasons")),
-        ("other_offer", _("Another offer")),
-        ("project", _("The project was changed or dropped")),
-        ("other", _("Another reason")),
-    ]
+    REASONS = DECLINE_REASONS
     name = forms.CharField(label=_("Your name"), max_length=100, widget=_text("name"))
     reason_code = forms.ChoiceField(label=_("Reason"), choices=REASONS)
     reason = forms.CharField(

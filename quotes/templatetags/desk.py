@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django import template
+from django.core.exceptions import FieldDoesNotExist
 from django.http import QueryDict
 from django.template import Context
 from django.utils.functional import Promise
@@ -17,9 +18,10 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from quotes.analytics import NO_ANSWER
+from quotes.clause_words import PAYMENT_EVENT_LABELS
 from quotes.forms import DeclineForm
-from quotes.models import STATE_LABELS
-from quotes.states import Action, State
+from quotes.models import ROLE_LABELS, STATE_LABELS, QuoteLine, QuoteRevision
+from quotes.states import Action, Role, State
 
 register = template.Library()
 
@@ -47,6 +49,15 @@ _ACTION_LABELS: dict[str, Promise] = {
     Action.ACCEPT: pgettext_lazy("log", "accepted"),
     Action.DECLINE: pgettext_lazy("log", "declined"),
     Action.WITHDRAW: pgettext_lazy("log", "withdrawn"),
+    Action.SUBMIT: pgettext_lazy("log", "sent for approval"),
+    Action.RECALL: pgettext_lazy("log", "taken back"),
+    Action.APPROVE: pgettext_lazy("log", "approved"),
+    Action.REJECT: pgettext_lazy("log", "rejected"),
+    "void_approval": pgettext_lazy("log", "approval void: the content changed"),
+    "duplicate": pgettext_lazy("log", "copied from another quote"),
+    "reprice": pgettext_lazy("log", "repriced"),
+    "acknowledge_export": pgettext_lazy("log", "export check recorded"),
+    "share_in_team": pgettext_lazy("log", "shown to other representatives, or hidden"),
     Action.REVISE: pgettext_lazy("log", "revision begun"),
     "supersede": pgettext_lazy("log", "superseded"),
 }
@@ -149,3 +160,70 @@ def tally_label(context: Context, kind: str, key: str) -> Any:
     if kind == "discount":
         return discount_label(key, context["discount_classes"])
     return basis_label(key) if kind == "basis" else key
+
+
+@register.filter
+def role_label(role: str) -> Any:
+    return ROLE_LABELS.get(Role(role), role) if role in set(Role) else role
+
+
+@register.filter
+def decision_kind(decision: str) -> str:
+    return {"approved": "ok", "rejected": "blocks", "pending": "check"}.get(decision, "note")
+
+
+@register.filter
+def payment_event(event: str) -> Any:
+    return PAYMENT_EVENT_LABELS.get(event, event)
+
+
+@register.simple_tag(takes_context=True)
+def name_of(context: Context, names: Any) -> str:
+    """A name stored in both languages, in that of the page."""
+    return str(names["en"] if context.get("html_lang") == "en" else names["zh-Hans"])
+
+
+@register.simple_tag
+def revision_name(revision: Any) -> str:
+    return revision.number or _("Revision %(index)d (draft)") % {"index": revision.revision_index}
+
+
+@register.filter
+def log_changes(entry: Any) -> list[str]:
+    """What an entry of the log changed, in words: fields, then lines."""
+    changes = []
+    for name, new in entry.after.items():
+        if name in {"lines", "prices"} and isinstance(new, list):
+            changes += [_line_change(change) for change in new]
+        elif name in entry.before and name not in {"state", "clauses", "payment_schedule"}:
+            changes.append(f"{_field_label(name)}: {_short(entry.before[name])} → {_short(new)}")
+        elif name in {"clauses", "payment_schedule"}:
+            changes.append(str(_field_label(name)))
+    return changes
+
+
+def _line_change(change: dict[str, Any]) -> str:
+    if "removed" in change:
+        return _("%(line)s taken out") % {"line": change["removed"]}
+    if "added" in change:
+        return _("%(line)s added, quantity %(quantity)s") % {"line": change["added"], "quantity": change["quantity"]}
+    if "order" in change:
+        return str(_("Lines put in another order"))
+    pairs = [
+        f"{_field_label(name, QuoteLine)}: {_short(pair[0])} → {_short(pair[1])}"
+        for name, pair in change.items()
+        if isinstance(pair, list) and len(pair) == 2
+    ]
+    return _("Line %(position)s: %(changes)s") % {"position": change.get("position", ""), "changes": "; ".join(pairs)}
+
+
+def _field_label(name: str, model: Any = QuoteRevision) -> Any:
+    try:
+        return model._meta.get_field(name).verbose_name
+    except FieldDoesNotExist:
+        return name
+
+
+def _short(value: Any) -> str:
+    text = "—" if value in (None, "") else str(value)
+    return text if len(text) <= 80 else f"{text[:79]}…"

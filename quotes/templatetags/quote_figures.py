@@ -8,7 +8,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from catalog.money import format_money, round_money
+from catalog.money import format_amount, format_money, round_money
 
 register = template.Library()
 
@@ -17,3 +17,19 @@ register = template.Library()
 def amount(value: Decimal, currency: str) -> SafeString:
     exact = round_money(value, currency)
     return format_html('<data value="{}">{}</data>', f"{exact:f}", format_money(exact, currency))
+
+
+@register.simple_tag
+def bare_amount(money: dict[str, str]) -> SafeString:
+    """An amount in the API's form without its currency, which the table's head names."""
+    exact = Decimal(money["amount"])
+    return format_html('<data value="{}">{}</data>', f"{exact:f}", format_amount(exact, money["currency"]))
+
+
+@register.simple_tag
+def unit_amount(price: Decimal | None) -> str:
+    """A unit price with the digits that it has, two at least."""
+    if price is None:
+        return "—"
+    plain = price.normalize()
+    return f"{plain:,f}" if -int(plain.as_tuple().exponent) > 2 else f"{price:,.2f}"

@@ -1,37 +1,42 @@
-"""The desk: a draft from a recommendation, one quote, its issue, its PDF."""
+"""The desk: a draft from a recommendation or by hand, its issue, its PDF, two revisions compared."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
 from typing import Any, cast
 
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone, translation
+from django.utils.http import content_disposition_header
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from advisor.answers import RecommendationAnswer
 from advisor.inputs import InputError, body_from_query, parse_recommendation_request, query_from_body
 from advisor.services import scenario_search
+from catalog.services import price_book_on
 from quotes import access, files, numbers, pdf, snapshot
+from quotes.comparing import compared
 from quotes.drafting import NothingToQuoteError
-from quotes.forms import EditableLine, NewQuoteForm, RevisionForm, line_forms
-from quotes.models import Basis, QuoteRevision
-from quotes.paper import DJANGO_LANGUAGES, line_numbers, paper_of
+from quotes.forms import HandQuoteForm, NewQuoteForm
+from quotes.models import AcceptanceProof, Basis
+from quotes.paper import DJANGO_LANGUAGES, paper_of
+from quotes.price_choices import price_book_json
 from quotes.services import (
     IssueRefusedError,
     StaleEditError,
+    approvals_needed,
     issue_faults,
+    quote_create,
     quote_create_from_recommendation,
-    quote_edit,
     quote_issue,
 )
 from quotes.states import Action, State, TransitionError
+from quotes.step_effects import effects_of
 from quotes.views.guards import actor, desk
 
 
@@ -80,38 +85,32 @@ def quote_new(request: HttpRequest) -> HttpResponse:
 
 
 @desk
-@require_safe
-def quote_detail(request: HttpRequest, public_id: uuid.UUID, revision_index: int | None = None) -> HttpResponse:
-    revision = access.revision_for(request.user, public_id, revision_index)
-    return _detail(request, revision)
-
-
-@desk
-@require_POST
-def quote_save(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
-    """Save the editor; invalid input comes back with everything that was typed."""
-    revision = access.revision_for(request.user, public_id)
-    form = RevisionForm(request.POST, instance=revision)
-    lines = line_forms(list(revision.lines.all()), request.POST)
-    wrong_lines = [row for row in lines if row.form and not row.form.is_valid()]
-    if form.is_valid() and not wrong_lines:
+@require_http_methods(["GET", "POST"])
+def quote_new_by_hand(request: HttpRequest) -> HttpResponse:
+    """A draft without a sizing: its lines are made in the editor."""
+    if not access.may_create(request.user):
+        raise Http404("No such page.")
+    language = request.LANGUAGE_CODE if request.LANGUAGE_CODE == "en" else "zh-Hans"
+    form = HandQuoteForm(request.POST or None, initial={"language": language})
+    if request.method == "POST" and form.is_valid():
         try:
-            quote_edit(
+            revision = quote_create(
                 actor=actor(request),
-                revision=revision,
-                expected_version=form.cleaned_data["expected_version"],
-                fields=form.edits(),
-                lines=[row.form.edit() for row in lines if row.form],
+                lines=(),
+                content=form.content() | {"price_book": _book_in_force(form.cleaned_data)},
+                creation_key=form.cleaned_data["creation_key"],
             )
-        except StaleEditError:
-            form.add_error(None, _("Someone else saved this draft meanwhile. Open it again and repeat your change."))
-            return _detail(request, revision, form=form, lines=lines, status=409)
         except ValidationError as error:
             form.add_error(None, error.messages)
-            return _detail(request, revision, form=form, lines=lines, status=422)
-        messages.success(request, _("Saved."))
-        return redirect(revision.quote)
-    return _detail(request, revision, form=form, lines=lines, status=422)
+        else:
+            messages.success(request, _("Draft made. Add its lines."))
+            return redirect(revision.quote)
+    return render(request, "quotes/new_by_hand.html", {"form": form}, status=422 if form.errors else 200)
+
+
+def _book_in_force(choice: dict[str, Any]) -> dict[str, Any]:
+    book = price_book_on(basis=choice["basis"], currency=choice["currency"], on=timezone.localdate())
+    return price_book_json(book) if book else {}
 
 
 @desk
@@ -126,7 +125,13 @@ def quote_issue_page(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse
         raise TransitionError(state, Action.ISSUE)
     lines = list(revision.lines.all())
     faults = issue_faults(revision, lines, timezone.now())
-    context = {"revision": revision, "faults": faults, "paper": paper_of(snapshot.build(revision, lines))}
+    context = {
+        "revision": revision,
+        "faults": faults,
+        "needs": approvals_needed(revision, lines) if state is State.DRAFT else (),
+        "effects": effects_of(Action.ISSUE, revision, lines, timezone.now()),
+        "paper": paper_of(snapshot.build(revision, lines)),
+    }
     if request.method == "GET":
         return render(request, "quotes/issue.html", context)
     version = request.POST.get("expected_version", "")
@@ -154,6 +159,32 @@ def quote_issue_page(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse
 
 @desk
 @require_safe
+def quote_comparison(request: HttpRequest, public_id: uuid.UUID, revision_index: int, other_index: int) -> HttpResponse:
+    """Two revisions of one quote: what came, went and changed."""
+    pair = [access.revision_for(request.user, public_id, index) for index in sorted({revision_index, other_index})]
+    if len(pair) < 2:
+        raise Http404("A revision is compared with another one.")
+    contents = [
+        snapshot.parse(row.snapshot) if row.is_frozen else snapshot.build(row, list(row.lines.all())) for row in pair
+    ]
+    context = {"before": pair[0], "after": pair[1], "comparison": compared(*contents), "quote": pair[0].quote}
+    return render(request, "quotes/comparison.html", context)
+
+
+@desk
+@require_safe
+def quote_proof(request: HttpRequest, public_id: uuid.UUID, revision_index: int) -> HttpResponse:
+    """The paper that proves a recorded acceptance, as it was uploaded; always a download."""
+    revision = access.revision_for(request.user, public_id, revision_index)
+    proof = get_object_or_404(AcceptanceProof, revision=revision)
+    response = HttpResponse(bytes(proof.content), content_type=proof.media_type)
+    response["Content-Disposition"] = content_disposition_header(True, proof.name) or "attachment"
+    response["X-Content-Type-Options"] = "nosniff"
+    return response
+
+
+@desk
+@require_safe
 def quote_pdf(request: HttpRequest, public_id: uuid.UUID, revision_index: int) -> HttpResponse:
     """The stored bytes of an issued quote; a draft is made on the spot, with its watermark."""
     revision = access.revision_for(request.user, public_id, revision_index)
@@ -172,52 +203,3 @@ def _answers(request: HttpRequest) -> tuple[dict[str, RecommendationAnswer], str
         with translation.override(code):
             answers[language] = scenario_search(checked=checked)
     return answers, query_from_body(body)
-
-
-def _line_errors(editor: Sequence[tuple[int | None, EditableLine]]) -> list[dict[str, Any]]:
-    """What is wrong in the lines, for the summary above the form."""
-    return [
-        {"number": number, "name": row.line.sku or row.line.name_en, "field": field, "error": error}
-        for number, row in editor
-        if row.form
-        for field in row.form
-        for error in field.errors
-    ]
-
-
-def _detail(
-    request: HttpRequest,
-    revision: QuoteRevision,
-    *,
-    form: RevisionForm | None = None,
-    lines: list[EditableLine] | None = None,
-    status: int = 200,
-) -> HttpResponse:
-    actions = access.open_actions(cast(User, request.user), revision)
-    is_editable = Action.EDIT in actions
-    rows = list(revision.lines.all())
-    content = snapshot.parse(revision.snapshot) if revision.is_frozen else snapshot.build(revision, rows)
-    paper = paper_of(content)
-    shown = "en" if request.LANGUAGE_CODE == "en" else "zh-Hans"
-    now = timezone.now()
-    printed = line_numbers(content)
-    editor = [(printed.get(row.line.position), row) for row in lines or line_forms(rows)] if is_editable else []
-    wrong = _line_errors(editor) if status != 200 else []
-    context = {
-        "revision": revision,
-        "quote": revision.quote,
-        "state": revision.effective_state(now),
-        "actions": actions,
-        "paper": paper,
-        "languages": (shown,),
-        "form": form or (RevisionForm(instance=revision) if is_editable else None),
-        "lines": editor or None,
-        "line_errors": wrong,
-        "error_count": len(wrong) + (len(form.errors) if form else 0),
-        "faults": issue_faults(revision, rows, now) if is_editable else (),
-        "revisions": revision.quote.revisions.only("revision_index", "number", "state", "quote", "expires_at"),
-        "timeline": revision.quote.audit_entries.select_related("actor", "revision"),
-        "query": content["sizing"].get("query", ""),
-        "links": revision.links.filter(revoked_at__isnull=True) if revision.is_frozen else (),
-    }
-    return render(request, "quotes/detail.html", context, status=status)

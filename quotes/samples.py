@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 PARTIES = Path(__file__).resolve().parent / "data" / "sample_parties.toml"
 ONE_SERVER = "parameters=7B&tokens=200B&deadline_days=30&gpu=nvidia-h200-sxm5-141gb&term_months=12"
+SAMPLE_DISCOUNT = Decimal("0.08")  # above what a representative gives alone
 CLUSTER = "parameters=70B&tokens=1.4T&deadline_days=60&gpu=nvidia-h100-sxm5-80gb&term_months=12"
 
 
@@ -93,6 +95,24 @@ SAMPLES = (
         project="行业模型试点",
         customer=1,
         steps=("cancel",),
+    ),
+    Sample(
+        key="pending_approval",
+        query=ONE_SERVER,
+        basis="purchase",
+        language="zh-Hans",
+        project="代码模型训练",
+        customer=1,
+        steps=("discount", "submit"),
+    ),
+    Sample(
+        key="approved",
+        query=ONE_SERVER,
+        basis="rental",
+        language="zh-Hans+en",
+        project="质检视觉模型",
+        customer=0,
+        steps=("discount", "submit", "approve"),
     ),
     Sample(
         key="issued",
@@ -189,13 +209,28 @@ def _step(step: str, revision: QuoteRevision, *, seller: Actor, manager: Actor) 
         ready.pricing_date, ready.valid_through = day, day + timedelta(days=15)
         ready.save(update_fields=["pricing_date", "valid_through"])
         return services.quote_issue(actor=seller, revision=ready, now=then)
+    if step == "discount":
+        ready = export_checked(seller, without_unpriced_lines(seller, revision))
+        return services.quote_edit(
+            actor=seller,
+            revision=ready,
+            expected_version=ready.content_version,
+            fields={"discount_fraction": SAMPLE_DISCOUNT, "discount_reason": "volume"},
+        )
+    if step == "submit":
+        return services.quote_submit(actor=seller, revision=revision)
+    if step == "approve":
+        return services.quote_approve(actor=manager, revision=revision, comment="样例：同意，按年度框架执行")
     if step == "revise":
         return services.quote_revise(actor=seller, revision=revision)
     if step == "cancel":
         return services.quote_cancel(actor=seller, revision=revision)
+    if step == "accept":  # a buyer sends the quotation back sealed: the same document
+        signed = services.ProofFile(name=f"{revision.number}-signed.pdf", content=bytes(revision.document.pdf))
+        return services.quote_accept(actor=seller, revision=revision, reason=_REASONS[step], proof=signed)
     if step == "withdraw":
         return services.quote_withdraw(actor=manager, revision=revision, reason="样例：项目范围改变")
-    move = {"sent": services.quote_mark_sent, "accept": services.quote_accept, "decline": services.quote_decline}[step]
+    move = {"sent": services.quote_mark_sent, "decline": services.quote_decline}[step]
     return move(actor=seller, revision=revision, reason=_REASONS[step])
 
 

@@ -62,7 +62,7 @@ class Command(BaseCommand):
             if role is not None:
                 user.groups.set([Group.objects.get_or_create(name=str(role))[0]])
             existing[name] = user
-        for role in Role:
+        for role in set(Role) - {Role.ADMIN}:  # an administrator is a superuser, not a group
             Group.objects.get_or_create(name=str(role))
         lines = [f"password (all): {password}", *(f"{name} ({role or 'admin'})" for name, role in DEMO_USERS.items())]
         _write_private(LOGIN_FILE, "\n".join(lines) + "\n")

@@ -72,19 +72,7 @@ def configured(setting: Setting, candidate: Candidate) -> Configured:
     gpus_per_server = candidate.option.gpus_per_server
     server = servers_for(parts, gpu, gpus_per_server=gpus_per_server, cooling=checked.cooling)[0]
     server_count = math.ceil(estimate.scenario.cluster.gpu_count / gpus_per_server)
-    sizes = storage_sizes(
-        setting.job.model,
-        setting.job.plan,
-        unique_tokens=setting.job.unique_tokens,
-        tokens_per_second=finite(estimate.time.tokens_per_second),
-        interval_seconds=finite(estimate.time.checkpoint_interval_seconds),
-        workload=checked.workload,
-        real_time=checked.real_time,
-    )
-    plan = _reliability(estimate, sizes, gpus_per_server)
-    bill = bill_of_materials(
-        parts, _bill_request(setting, gpu, server, server_count, estimate, sizes, plan.spare_server_count)
-    )
+    bill, plan = bill_for(setting, estimate, gpu, server, server_count)
     rental, rental_problems = rental_prices(
         parts,
         bill,
@@ -99,6 +87,25 @@ def configured(setting: Setting, candidate: Candidate) -> Configured:
     )
     answer = _answer(setting, candidate, bill, plan, rental, purchase, [*rental_problems, *purchase_problems])
     return Configured(answer=answer, estimate=estimate, power=bill.facility.plan)
+
+
+def bill_for(
+    setting: Setting, estimate: Estimate, gpu: GpuPart, server: ServerPart, server_count: int
+) -> tuple[Bill, ReliabilityPlan]:
+    """Parts of so many of these servers for the job as estimated, and the failures that decide the spares."""
+    checked = setting.checked
+    sizes = storage_sizes(
+        setting.job.model,
+        setting.job.plan,
+        unique_tokens=setting.job.unique_tokens,
+        tokens_per_second=finite(estimate.time.tokens_per_second),
+        interval_seconds=finite(estimate.time.checkpoint_interval_seconds),
+        workload=checked.workload,
+        real_time=checked.real_time,
+    )
+    plan = _reliability(estimate, sizes, estimate.scenario.cluster.gpus_per_server)
+    request = _bill_request(setting, gpu, server, server_count, estimate, sizes, plan.spare_server_count)
+    return bill_of_materials(setting.parts, request), plan
 
 
 def interruption_rate_of(estimate: Estimate) -> float:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from django.urls import path
 
 from advisor.offer_views import offers
+from advisor.upgrade_views import upgrade
 
 app_name = "market"
 urlpatterns = [
     path("offers", offers, name="offers"),
+    path("upgrade", upgrade, name="upgrade"),
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -13,11 +13,12 @@ from advisor.comparison import DEFAULT_LOSS
 from advisor.input_fields import CURRENCIES, PROFILES
 from advisor.input_kinds import FieldKind, InputField, choices_of, count_row, whole_row
 from advisor.input_parsing import parse_estimate_request
-from advisor.input_reading import Refused, make_fault, read_value
+from advisor.input_reading import make_fault
 from advisor.input_types import CheckedEstimate, InputError, InputFault
+from advisor.market_reading import as_object, distinct, given_values, not_an_object, unknown_names
 from advisor.messages import shown
 from advisor.offer_text import CLUSTER_MONTH, GPU_HOUR, GPU_MONTH, MAX_TEXT, SERVER_MONTH, read_offer
-from advisor.quantities import Kind, Quantity
+from advisor.quantities import Kind
 
 MAX_OFFERS = 6
 BARE_METAL = "bare_metal"
@@ -74,7 +75,6 @@ _NAMES_OF = {
     "price": ("amount", "currency"),
     "deployment": ("profile", "throughput_loss"),
 }
-MAX_UNKNOWN = 20
 # a fault of the job's cluster, as a fault of the offer that it comes from
 _FROM_CLUSTER = {
     "/cluster/gpu": "/gpu",
@@ -105,8 +105,8 @@ class CheckedOffers:
 def parse_offer_comparison(body: Any) -> CheckedOffers:
     """The checked form of `POST /api/v1/offer-comparisons`. Raises InputError with every fault."""
     if not isinstance(body, Mapping):
-        raise InputError((make_fault("", "not_an_object", {"field": _("Request"), "value": shown(body)}),))
-    faults = list(_unknown_names("", body, ("model", "training", "offers", "commercial")))
+        raise InputError((not_an_object("", _("Request"), body),))
+    faults = list(unknown_names("", body, ("model", "training", "offers", "commercial")))
     currency, currency_faults = _currency(body.get("commercial"))
     faults += currency_faults
     job = {name: body[name] for name in ("model", "training") if name in body}
@@ -122,23 +122,8 @@ def parse_offer_comparison(body: Any) -> CheckedOffers:
     if not entries:  # the job is read with the offers; without them its own faults still count
         faults += _job_faults(job)
     if faults:
-        raise InputError(_distinct(faults))
+        raise InputError(distinct(faults))
     return CheckedOffers(offers=tuple(offers), currency=currency)
-
-
-def _distinct(faults: Iterable[InputFault]) -> tuple[InputFault, ...]:
-    """Each fault once: a faulty model would come back with every offer."""
-    seen: dict[tuple[str, str], InputFault] = {}
-    for fault in faults:
-        seen.setdefault((fault.pointer, fault.code), fault)
-    return tuple(seen.values())
-
-
-def _unknown_names(pointer: str, node: Mapping[Any, Any], known: tuple[str, ...]) -> Iterator[InputFault]:
-    for name in list(node)[:MAX_UNKNOWN]:
-        if name not in known:
-            place = f"{pointer}/{shown(str(name)).replace('~', '~0').replace('/', '~1')}"
-            yield make_fault(place, "unknown_field", {"name": shown(str(name)), "known": ", ".join(known)})
 
 
 def _entries(raw: Any) -> tuple[list[Any], list[InputFault]]:
@@ -153,25 +138,15 @@ def _entries(raw: Any) -> tuple[list[Any], list[InputFault]]:
 
 def _currency(commercial: Any) -> tuple[str, list[InputFault]]:
     default = str(CURRENCY_ROW.default)
-    if commercial is None:
-        return default, []
-    if not isinstance(commercial, Mapping):
-        params = {"field": _("Prices"), "value": shown(commercial)}
-        return default, [make_fault("/commercial", "not_an_object", params)]
-    faults = list(_unknown_names("/commercial", commercial, ("currency",)))
-    raw = commercial.get("currency")
-    if raw is None:
-        return default, faults
-    try:
-        return str(read_value(CURRENCY_ROW, raw)), faults
-    except Refused as refused:
-        return default, [*faults, make_fault(CURRENCY_ROW.pointer, refused.code, refused.params, CURRENCY_ROW)]
+    node, faults = as_object("/commercial", commercial, ("currency",))
+    values, value_faults = given_values("", {"currency": CURRENCY_ROW}, {CURRENCY_ROW.pointer: node.get("currency")})
+    return str(values.get("currency", default)), faults + value_faults
 
 
 def _offer(job: Mapping[str, Any], index: int, entry: Any) -> CheckedOffer:
     place = f"/offers/{index}"
     if not isinstance(entry, Mapping):
-        raise InputError((make_fault(place, "not_an_object", {"field": _("Offer"), "value": shown(entry)}),))
+        raise InputError((not_an_object(place, _("Offer"), entry),))
     text = entry.get("text") or ""
     if not isinstance(text, str) or len(text) > MAX_TEXT:
         code, params = ("text_too_long", {"limit": MAX_TEXT}) if isinstance(text, str) else ("not_a_text", {})
@@ -201,34 +176,15 @@ def _offer(job: Mapping[str, Any], index: int, entry: Any) -> CheckedOffer:
 
 
 def _given(place: str, entry: Mapping[str, Any]) -> tuple[dict[str, Any], list[InputFault]]:
-    """Typed values of what is given, and the faults; an empty text means left out, as in a form."""
-    faults = list(_unknown_names(place, entry, _NAMES_OF[""]))
-    leaves: dict[str, Any] = {}
-    for name in _NAMES_OF[""]:
-        raw = entry.get(name)
-        if name in _NAMES_OF and raw is not None:
-            if not isinstance(raw, Mapping):
-                params = {"field": name, "value": shown(raw)}
-                faults.append(make_fault(f"{place}/{name}", "not_an_object", params))
-                continue
-            faults += _unknown_names(f"{place}/{name}", raw, _NAMES_OF[name])
-            leaves |= {f"/{name}/{inner}": raw[inner] for inner in _NAMES_OF[name] if inner in raw}
-        elif name not in _NAMES_OF:
-            leaves[f"/{name}"] = raw
-    values: dict[str, Any] = {}
-    for name, row in OFFER_FIELDS.items():
-        raw = leaves.get(row.pointer)
-        if raw is None or (isinstance(raw, str) and not raw.strip()):
-            continue
-        try:
-            value = read_value(row, raw)
-        except Refused as refused:
-            faults.append(make_fault(place + row.pointer, refused.code, refused.params, row))
-            continue
-        if isinstance(value, Quantity):
-            value = int(value.value) if row.kind is FieldKind.WHOLE else value.value
-        values[name] = value
-    return values, faults
+    """Typed values of what is given, and the faults."""
+    faults = list(unknown_names(place, entry, _NAMES_OF[""]))
+    leaves: dict[str, Any] = {f"/{name}": entry.get(name) for name in _NAMES_OF[""] if name not in _NAMES_OF}
+    for name in ("price", "deployment"):
+        node, node_faults = as_object(f"{place}/{name}", entry.get(name), _NAMES_OF[name])
+        faults += node_faults
+        leaves |= {f"/{name}/{inner}": raw for inner, raw in node.items()}
+    values, value_faults = given_values(place, OFFER_FIELDS, leaves)
+    return values, faults + value_faults
 
 
 def _is_usable(name: str, value: Any) -> bool:

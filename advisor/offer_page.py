@@ -69,7 +69,7 @@ class OfferForm(forms.Form):
         groups = []
         for number in NUMBERS:
             fields = [self[f"{name}_{number}"] for name in _PATHS if name != "text"]
-            is_open = self.is_bound and any(field.data or field.errors for field in fields)
+            is_open = self.is_bound and any(field.data or field.errors for field in fields[1:])  # the name says nothing
             groups.append({"number": number, "text": self[f"text_{number}"], "fields": fields, "is_open": is_open})
         return groups
 

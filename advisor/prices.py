@@ -121,7 +121,7 @@ def purchase_prices(
             if PURCHASE in part.bases and not part.unit.startswith(PER_SPARE):  # spares are bought with the servers
                 lines.append(_service(parts, entry, book, bill, hardware, book, MONTHS_PER_YEAR))
             continue
-        price = _hardware_price(parts, entry, book, server)
+        price = hardware_price(parts, entry, book, server)
         reason = entry["reason"]
         if price is not None and price.origin_mark == "proxy" and entry["kind"] == "management_node":
             reason = joined(reason, _("Priced as a control node; the licence of the appliance is not in it."))
@@ -148,7 +148,7 @@ def hardware_value(parts: Parts, bill: Bill, book: Book) -> Decimal | None:
     for entry in bill.lines:
         if entry["part_of"] or entry["kind"] not in HARDWARE_KINDS:
             continue
-        price = _hardware_price(parts, entry, book, server)
+        price = hardware_price(parts, entry, book, server)
         if price is not None:
             total += round_money(price.amount * entry["quantity"], book.currency)
     return total
@@ -169,7 +169,7 @@ def _rent_of_value(
 ) -> tuple[PartPrice | None, str]:
     """A month of what has no rent of its own: the share of its price that the servers' rent is of theirs."""
     server = server_price(purchase, bill.build) if purchase else None
-    value = _hardware_price(parts, entry, purchase, server) if purchase and server else None
+    value = hardware_price(parts, entry, purchase, server) if purchase and server else None
     if purchase is None or server is None or value is None or not server.amount:
         return None, entry["reason"]
     share = month.amount / server.amount
@@ -186,7 +186,7 @@ def _rent_of_value(
     return price, joined(entry["reason"], reason)
 
 
-def _hardware_price(parts: Parts, entry: LineAnswer, book: Book, server: PartPrice) -> PartPrice | None:
+def hardware_price(parts: Parts, entry: LineAnswer, book: Book, server: PartPrice) -> PartPrice | None:
     if entry["kind"] in ("server", "spare_server"):
         return server
     own = part_price(book, entry["sku"])

@@ -7,9 +7,10 @@ from typing import Any
 
 from advisor.api.schemas import Schema, field_schema, request_schema, type_schema
 from advisor.input_kinds import ESTIMATE, InputField
-from advisor.market_answers import OfferComparisonAnswer
+from advisor.market_answers import OfferComparisonAnswer, UpgradeAnswer
 from advisor.offer_inputs import CURRENCY_ROW, MAX_OFFERS, OFFER_FIELDS
 from advisor.offer_text import MAX_TEXT
+from advisor.upgrade_inputs import PRESENT_FIELDS, TARGET_FIELDS
 
 OFFER_EXAMPLE: dict[str, Any] = {
     "model": {"parameters": "7B"},
@@ -27,6 +28,14 @@ OFFER_EXAMPLE: dict[str, Any] = {
         },
     ],
     "commercial": {"currency": "CNY"},
+}
+
+
+UPGRADE_EXAMPLE: dict[str, Any] = {
+    "model": {"parameters": "70B"},
+    "training": {"tokens": "1.4T"},
+    "present": {"gpu": "nvidia-h100-sxm5-80gb", "gpu_count": 64},
+    "target": {"deadline_days": 60},
 }
 
 
@@ -63,9 +72,19 @@ def offer_request() -> Schema:
     return schema | {"required": ["model", "offers"]}
 
 
+def upgrade_request() -> Schema:
+    schema = nested(PRESENT_FIELDS | TARGET_FIELDS)
+    schema["properties"] |= {
+        "model": request_schema(ESTIMATE, "/model"),
+        "training": request_schema(ESTIMATE, "/training"),
+    }
+    return schema | {"required": ["model", "present"]}
+
+
 def market_components() -> dict[str, Schema]:
-    found: dict[str, Schema] = {"OfferComparisonRequest": offer_request()}
+    found: dict[str, Schema] = {"OfferComparisonRequest": offer_request(), "UpgradeRequest": upgrade_request()}
     type_schema(OfferComparisonAnswer, found)
+    type_schema(UpgradeAnswer, found)
     return found
 
 

@@ -50,3 +50,26 @@ class TestOffers:
     def test_a_text_cannot_break_out_of_its_field(self) -> None:
         content = post("/offers", {"text_1": "</textarea><script>x</script>"}).content.decode()
         assert "<script>x" not in content
+
+
+class TestUpgrade:
+    QUERY = "present_gpu=nvidia-h100-sxm5-80gb&present_gpu_count=64&parameters=7B&tokens=100B&target_gpu_count=128"
+
+    @pytest.mark.parametrize("lang", ["en", "zh-Hans"])
+    def test_the_way_is_shown_part_by_part(self, lang: str) -> None:
+        response = Client(headers={"accept-language": lang}).get(f"/upgrade?{self.QUERY}")
+        content = response.content.decode()
+        assert response.status_code == 200
+        for step in response.context["answer"]["steps"]:
+            assert step["reason"].replace("'", "&#x27;") in content
+
+    def test_without_a_present_cluster_there_is_only_the_form(self) -> None:
+        response = Client().get("/upgrade?parameters=70B")
+        assert response.status_code == 200
+        assert "answer" not in response.context
+        assert 'value="70B"' in response.content.decode()
+
+    def test_a_fault_stands_at_its_field(self) -> None:
+        response = Client().get("/upgrade?present_gpu=nvidia-h100-sxm5-80gb&present_gpu_count=x&parameters=7B")
+        assert response.status_code == 422
+        assert set(response.context["form"].errors) == {"present_gpu_count"}

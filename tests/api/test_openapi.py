@@ -64,7 +64,10 @@ def test_no_schema_refers_to_what_is_not_there(openapi):
 
 
 @pytest.mark.usefixtures("catalog")
-@pytest.mark.parametrize("path", ["/api/v1/estimates", "/api/v1/recommendations", "/api/v1/offer-comparisons"])
+@pytest.mark.parametrize(
+    "path",
+    ["/api/v1/estimates", "/api/v1/recommendations", "/api/v1/offer-comparisons", "/api/v1/upgrades"],
+)
 def test_examples_are_executed_and_answers_follow_the_schema(openapi, path):
     operation = openapi["paths"][path]["post"]
     request = operation["requestBody"]["content"]["application/json"]

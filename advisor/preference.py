@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 
-from advisor.engine.specs import Candidate, HardwareOption, SearchResult
+from advisor.engine.specs import Candidate, SearchResult
 
 # Costs this close are equal: published rental prices of one GPU differ by more between providers, and the estimate of a
 # GPU without published runs by as much.
@@ -17,27 +16,29 @@ def server_count(candidate: Candidate) -> int:
     return math.ceil(candidate.estimate.scenario.cluster.gpu_count / candidate.option.gpus_per_server)
 
 
-def preferred(result: SearchResult, search_one: Callable[[HardwareOption], SearchResult]) -> SearchResult:
-    """The result with the fewest servers among the cheapest leading; the cheapest keeps its label.
-
-    The requirement and the scaling belong to the GPU that leads, so that one is searched again on its own.
-    """
+def preferred(result: SearchResult) -> SearchResult:
+    """The result with the fewest servers among the cheapest leading; the cheapest keeps its label."""
     first = result.recommended
     if first is None or first.cost is None:
         return result
     limit = first.cost * (1 + EQUAL_COST_FRACTION)
     near = [item for item in (first, *result.alternatives) if item.cost is not None and item.cost <= limit]
-    chosen = min(near, key=lambda item: (server_count(item), item.cost or 0.0))
-    if chosen is first:
+    return led_by(result, min(near, key=lambda item: (server_count(item), item.cost or 0.0)))
+
+
+def led_by(result: SearchResult, chosen: Candidate) -> SearchResult:
+    """The result with another of its candidates leading: requirement and scaling belong to the GPU that leads."""
+    first = result.recommended
+    if first is None or chosen is first:
         return result
-    own = search_one(chosen.option)
+    requirement, scaling = result.view_of[chosen.option.gpu.sku]()
     others = [item for item in (first, *result.alternatives) if item is not chosen]
     return replace(
         result,
         recommended=replace(chosen, labels=("recommended", *_without_lead(chosen))),
         alternatives=tuple(replace(item, labels=_without_lead(item)) for item in others),
-        requirement=own.requirement,
-        scaling=own.scaling,
+        requirement=requirement,
+        scaling=scaling,
     )
 
 

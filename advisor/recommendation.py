@@ -21,7 +21,6 @@ from advisor.candidate_search import (
     all_candidates,
     candidate_cost,
     cost_currency,
-    one_search,
     search_target,
     searched,
     searched_hardware,
@@ -47,7 +46,7 @@ from advisor.input_types import CheckedRecommendation
 from advisor.ownership_answer import ownership_answer
 from advisor.ownership_terms import OwnershipRequest
 from advisor.parts import Parts
-from advisor.preference import preferred
+from advisor.preference import led_by, preferred
 from advisor.price_books import Book
 from advisor.problem_words import assumption_answers, problem_answer
 from advisor.sensitivity_answer import recommended_sensitivity
@@ -73,7 +72,10 @@ def recommendation(
         if fastest is not None:  # nothing is that fast: what comes within a quarter of the fastest
             target = replace(target, deadline_seconds=SLOWER_THAN_FASTEST * fastest)
             result, outside = searched(setting, hardware.options, target)
-    result = preferred(result, lambda option: one_search(setting, (option,), target))
+    result = preferred(result)
+    affordable = within_budget(setting, all_candidates(result))
+    if affordable:  # the first that the budget pays leads
+        result = led_by(result, affordable[0])
     ranked = within_budget(setting, all_candidates(result))
     shown = [configured(setting, candidate) for candidate in ranked[: checked.limit]]
     recommended = shown[0] if shown else None
@@ -182,12 +184,8 @@ def _pareto(result: SearchResult) -> list[dict[str, Any]]:
         {
             "gpu": item.option.gpu.sku,
             "gpu_name": item.option.gpu.name,
-            "gpu_count": item.estimate.scenario.cluster.gpu_count,
-            "training_days": (
-                None
-                if item.estimate.time.training_seconds is None
-                else item.estimate.time.training_seconds / SECONDS_PER_DAY
-            ),
+            "gpu_count": item.gpu_count,
+            "training_days": item.training_seconds / SECONDS_PER_DAY,
             "relative_cost": item.cost,
         }
         for item in result.pareto

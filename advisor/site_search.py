@@ -71,6 +71,7 @@ def merged(results: Sequence[SearchResult]) -> SearchResult:
         pareto=tuple(item for result in results for item in result.pareto),
         relaxations=(),
         evaluated_layout_count=sum(result.evaluated_layout_count for result in results),
+        view_of={sku: view for result in results for sku, view in result.view_of.items()},
     )
 
 

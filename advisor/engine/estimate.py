@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from advisor.engine.calibration import Calibration, by_family
 from advisor.engine.candidates import Candidates, concatenate, from_layout
 from advisor.engine.evaluate import Evaluated, evaluate
 from advisor.engine.fitting import available_bytes, model_state_bytes, smallest_gpu_count_that_fits
+from advisor.engine.layout_pool import Kind, LayoutPool, best_layouts
 from advisor.engine.layouts import enumerate_layouts, micro_batch_count
 from advisor.engine.machine import Machine, domain_size, machine
 from advisor.engine.problems import find_problems
@@ -119,25 +120,60 @@ def best_index(evaluated: Evaluated, candidates: Candidates, budget_bytes: float
     return int(np.argmin(np.where(fits, per_sequence, np.inf)))
 
 
-def settle(
-    scenario: Scenario, work: Workload, calibration: Calibration
-) -> tuple[Candidates, Evaluated, int, Machine] | None:
-    """Candidates of the scenario, their values, and the index of the one taken; None when no layout is admissible."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """Candidates of a scenario, their values, which one is taken, and how many layouts were in question."""
+
+    candidates: Candidates
+    evaluated: Evaluated
+    index: int
+    rates: Machine
+    layout_count: int
+
+
+def settle(scenario: Scenario, work: Workload, calibration: Calibration) -> Settled | None:
+    """The layout that is taken; None when none is admissible."""
     model, plan, cluster, request = scenario.model, scenario.plan, scenario.cluster, scenario.layout
+    budget = available_bytes(cluster.gpu, plan)
+    rates = machine(cluster.gpu, cluster.gpus_per_server, cluster.fabric, plan, cluster.deployment, calibration)
     is_stated = is_fully_stated(request)
     if is_stated:
         candidates = stated_candidates(model, plan, cluster, request)
     else:
+        found = _fastest_open(scenario, work, calibration, rates, budget)
+        if found is not None:
+            return found
+        # nothing fits: the layout that needs least says by how much
         domain = domain_size(cluster.gpu, cluster.gpus_per_server)
         candidates = enumerate_layouts(model, plan, request, [cluster.gpu_count], domain)
     if len(candidates) == 0:
         return None
-    budget = available_bytes(cluster.gpu, plan)
-    rates = machine(cluster.gpu, cluster.gpus_per_server, cluster.fabric, plan, cluster.deployment, calibration)
     evaluated = evaluate(work, plan, candidates, rates, calibration, budget)
     # whole experts where they fit, as stated; split ones only where whole ones do not
     keeps_first = is_stated and bool(evaluated.memory.total_bytes[0] <= budget)
-    return candidates, evaluated, 0 if keeps_first else best_index(evaluated, candidates, budget), rates
+    index = 0 if keeps_first else best_index(evaluated, candidates, budget)
+    return Settled(candidates=candidates, evaluated=evaluated, index=index, rates=rates, layout_count=len(candidates))
+
+
+def _fastest_open(
+    scenario: Scenario, work: Workload, calibration: Calibration, rates: Machine, budget: float
+) -> Settled | None:
+    """The fastest fitting layout of a request that leaves something open; None where nothing fits."""
+    cluster = scenario.cluster
+    request, has_open_share = open_recomputation(scenario.layout)
+    domain = domain_size(cluster.gpu, cluster.gpus_per_server)
+    candidates = enumerate_layouts(scenario.model, scenario.plan, request, [cluster.gpu_count], domain)
+    pool = LayoutPool(work, scenario.plan, candidates, calibration, tries_shares=has_open_share)
+    (best,) = best_layouts(pool, [Kind(rates=rates, budget_bytes=budget, sizes=(cluster.gpu_count,))])
+    if best is None:
+        return None
+    return Settled(
+        candidates=best.candidates,
+        evaluated=best.evaluated,
+        index=0,
+        rates=rates,
+        layout_count=best.layout_count,
+    )
 
 
 def estimate(scenario: Scenario, *, calibration: Calibration) -> Estimate:
@@ -173,8 +209,8 @@ def estimate(scenario: Scenario, *, calibration: Calibration) -> Estimate:
                 ),
             )
         )
-    candidates, evaluated, index, rates = settled
-    return assemble(scenario, work, candidates, evaluated, index, rates, calibration)
+    answer = assemble(scenario, work, settled.candidates, settled.evaluated, settled.index, settled.rates, calibration)
+    return replace(answer, evaluated_layout_count=settled.layout_count)
 
 
 def assemble(

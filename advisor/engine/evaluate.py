@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from advisor.engine.calibration import Calibration
-from advisor.engine.candidates import Candidates, concatenate
-from advisor.engine.layouts import PARTIAL_FRACTIONS
+from advisor.engine.candidates import Candidates
 from advisor.engine.machine import Machine
-from advisor.engine.memory import MemoryArrays, least_total_bytes, memory_per_gpu
-from advisor.engine.specs import RECOMPUTATION_CODES, Recomputation, TrainingPlan
+from advisor.engine.memory import MemoryArrays, memory_per_gpu
+from advisor.engine.specs import TrainingPlan
 from advisor.engine.timing import TimeArrays, step_time
 from advisor.engine.workload import Workload
 
@@ -32,14 +31,17 @@ class Evaluated:
     time: TimeArrays
 
     def take(self, index: IntArray) -> Evaluated:
-        return Evaluated(_take(self.memory, index), _take(self.time, index))
+        return Evaluated(take_fields(self.memory, index), take_fields(self.time, index))
+
+    def joined_with(self, other: Evaluated) -> Evaluated:
+        return Evaluated(_join([self.memory, other.memory]), join_times([self.time, other.time]))
 
 
-def join_evaluated(parts: list[Evaluated]) -> Evaluated:
-    return Evaluated(_join([part.memory for part in parts]), _join([part.time for part in parts]))
+def join_times(parts: list[TimeArrays]) -> TimeArrays:
+    return _join(parts)
 
 
-def _take(arrays: Arrays, index: IntArray | slice) -> Arrays:
+def take_fields(arrays: Arrays, index: IntArray | slice) -> Arrays:
     kind = type(arrays)
     return kind(**{f.name: getattr(arrays, f.name)[index] for f in fields(kind)})
 
@@ -80,91 +82,3 @@ def evaluate(
         memories.append(memory)
         times.append(step_time(work, plan, block, machine, memory, calibration))
     return Evaluated(_join(memories), _join(times))
-
-
-def _recomputing(cand: Candidates, share: float) -> Candidates:
-    if share == 0:
-        return cand
-    code = float(RECOMPUTATION_CODES[Recomputation.FULL])
-    return replace(
-        cand,
-        recomputation=np.full_like(cand.recomputation, code),
-        recomputed_fraction=np.full_like(cand.recomputed_fraction, share),
-    )
-
-
-def _memory(work: Workload, plan: TrainingPlan, cand: Candidates, calibration: Calibration) -> MemoryArrays:
-    blocks = [cand.take(slice(start, start + BLOCK_SIZE)) for start in range(0, max(len(cand), 1), BLOCK_SIZE)]
-    return _join([memory_per_gpu(work, plan, block, calibration) for block in blocks])
-
-
-class LayoutPool:
-    """Layouts of one job with their memory for each share of recomputed layers, computed once for all kinds of GPU.
-
-    What a layout needs does not depend on the GPU, only whether it fits does. Step time grows with the share, so of
-    each layout only the smallest share that fits can be the fastest; trying the shares in order gives the same best
-    layout as crossing them with everything else.
-    """
-
-    def __init__(
-        self, work: Workload, plan: TrainingPlan, cand: Candidates, calibration: Calibration, *, tries_shares: bool
-    ) -> None:
-        self.work, self.plan, self.candidates, self.calibration = work, plan, cand, calibration
-        self.shares = (0.0, *PARTIAL_FRACTIONS, 1.0) if tries_shares else (0.0,)
-        self._memory: dict[float, MemoryArrays] = {}
-
-    def memory(self, share: float) -> MemoryArrays:
-        if share not in self._memory:
-            cand = _recomputing(self.candidates, share)
-            self._memory[share] = _memory(self.work, self.plan, cand, self.calibration)
-        return self._memory[share]
-
-    def fitting(self, budget_bytes: float) -> list[tuple[Candidates, MemoryArrays]]:
-        """Layouts that fit a budget, each at its smallest share, with their memory."""
-        found: list[tuple[Candidates, MemoryArrays]] = []
-        rest = np.arange(len(self.candidates))
-        if len(self.shares) > 1:  # what does not fit with everything recomputed never fits
-            rest = np.flatnonzero(least_total_bytes(self.memory(1.0)) <= budget_bytes)
-            rest = np.union1d(rest, np.flatnonzero(least_total_bytes(self.memory(0.0)) <= budget_bytes))
-        for share in self.shares:
-            if rest.size == 0:
-                break
-            memory = self.memory(share)
-            fits = least_total_bytes(memory)[rest] <= budget_bytes
-            index = rest[fits]
-            if index.size:
-                found.append((_recomputing(self.candidates.take(index), share), _take(memory, index)))
-            rest = rest[~fits]
-        return found
-
-
-def evaluate_pool(pool: LayoutPool, machine: Machine, budget_bytes: float) -> tuple[Candidates, Evaluated] | None:
-    """Step time of the layouts of a pool that fit; None when nothing does."""
-    kept: list[Candidates] = []
-    memories: list[MemoryArrays] = []
-    times: list[TimeArrays] = []
-    for some, memory in pool.fitting(budget_bytes):
-        kept.append(some)
-        memories.append(memory)
-        for start in range(0, len(some), BLOCK_SIZE):
-            part = slice(start, start + BLOCK_SIZE)
-            times.append(
-                step_time(pool.work, pool.plan, some.take(part), machine, _take(memory, part), pool.calibration)
-            )
-    if not kept:
-        return None
-    return concatenate(kept), Evaluated(_join(memories), _join(times))
-
-
-def evaluate_fitting(
-    work: Workload,
-    plan: TrainingPlan,
-    cand: Candidates,
-    machine: Machine,
-    calibration: Calibration,
-    budget_bytes: float,
-    *,
-    tries_shares: bool = True,
-) -> tuple[Candidates, Evaluated] | None:
-    """Memory of all candidates and step time of those that fit, or (`tries_shares`) can be made to by recomputation."""
-    return evaluate_pool(LayoutPool(work, plan, cand, calibration, tries_shares=tries_shares), machine, budget_bytes)

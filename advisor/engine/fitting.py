@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from advisor.engine.buffers import NF4_BYTES, NF4_DOUBLE_QUANTIZED_BYTES, adapter_type
 from advisor.engine.calibration import Calibration
+from advisor.engine.candidates import Candidates
 from advisor.engine.evaluate import BLOCK_SIZE
-from advisor.engine.layouts import enumerate_layouts
+from advisor.engine.layouts import BATCH_TOLERANCE_FRACTION, enumerate_layouts
 from advisor.engine.machine import domain_size
 from advisor.engine.memory import memory_per_gpu
 from advisor.engine.specs import GpuSpec, LayoutRequest, ModelSpec, TrainingPlan
@@ -53,6 +56,24 @@ def whole_servers(gpu_count: int, gpus_per_server: int) -> int:
     return -(-gpu_count // gpus_per_server) * gpus_per_server
 
 
+def least_memory_layouts(
+    model: ModelSpec, plan: TrainingPlan, request: LayoutRequest, gpu_count: int, domain: int
+) -> Candidates:
+    """Of the admissible layouts those that can need least: where the request leaves it open, one sequence in a
+    micro-batch and no interleaving; recomputation is left as it is.
+    """
+    least = replace(
+        request,
+        micro_batch_size=request.micro_batch_size or 1,
+        virtual_stage_count=request.virtual_stage_count or 1,
+    )
+    candidates = enumerate_layouts(model, plan, least, [gpu_count], domain)
+    if request.micro_batch_size is not None:
+        return candidates
+    moved = np.abs(candidates.global_batch_size - plan.global_batch_size)
+    return candidates.take(np.flatnonzero(moved <= BATCH_TOLERANCE_FRACTION * plan.global_batch_size))
+
+
 def smallest_gpu_count_that_fits(
     model: ModelSpec,
     plan: TrainingPlan,
@@ -72,7 +93,7 @@ def smallest_gpu_count_that_fits(
     for size in server_multiples(gpus_per_server, limit):
         if size < floor:
             continue
-        candidates = enumerate_layouts(model, plan, request, [size], domain)
+        candidates = least_memory_layouts(model, plan, request, size, domain)
         for start in range(0, len(candidates), BLOCK_SIZE):
             block = candidates.take(slice(start, start + BLOCK_SIZE))
             if np.any(memory_per_gpu(work, plan, block, calibration, budget).total_bytes <= budget):

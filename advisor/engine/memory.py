@@ -213,7 +213,7 @@ def memory_per_gpu(
     plan: TrainingPlan,
     cand: Candidates,
     calibration: Calibration,
-    available_bytes: float = math.inf,
+    available_bytes: float | FloatArray = math.inf,
 ) -> MemoryArrays:
     """Memory of the fullest stage of each candidate.
 
@@ -223,7 +223,7 @@ def memory_per_gpu(
         The job.
     cand : Candidates, shape (N,)
     calibration : Calibration
-    available_bytes : float, default infinite
+    available_bytes : float or ndarray of shape (N,), default infinite
         What a job may use of the GPU. Close to it the allocator gives cached blocks back before it fails, so that
         reserved memory shrinks towards what the live tensors need. [B]
 

@@ -8,23 +8,23 @@ those with one, then fewer watts. Deadlines are tested against expected training
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from advisor.engine import training_time
 from advisor.engine.calibration import Calibration
-from advisor.engine.candidates import Candidates, FloatArray, concatenate
+from advisor.engine.candidates import FloatArray
 from advisor.engine.estimate import (
     assemble,
     open_recomputation,
 )
-from advisor.engine.evaluate import Evaluated, LayoutPool, evaluate_pool, join_evaluated
 from advisor.engine.fitting import available_bytes, model_state_bytes
+from advisor.engine.layout_pool import BestLayouts, Kind, LayoutPool, best_layouts, joined
 from advisor.engine.layouts import enumerate_layouts
-from advisor.engine.machine import Machine, compute_precision, dense_peak, domain_size, machine
-from advisor.engine.memory import memory_per_gpu
+from advisor.engine.machine import compute_precision, dense_peak, domain_size, machine
 from advisor.engine.search_reasons import Question, SizeTable, rejections, relaxations, requirement
 from advisor.engine.specs import (
     Candidate,
@@ -33,6 +33,8 @@ from advisor.engine.specs import (
     HardwareOption,
     LayoutRequest,
     ModelSpec,
+    ParetoPoint,
+    Requirement,
     ScalingPoint,
     Scenario,
     SearchResult,
@@ -47,7 +49,6 @@ LARGEST_GPU_COUNT = 16_384
 # the knee: the largest size at which a GPU still does this share of what it does at the best size
 KNEE_THROUGHPUT_FRACTION = 0.8
 VALUE_TOLERANCE = 1.05  # sizes within 5 % of the best value count as equal
-COARSE_STEP = 3
 # costs of sizes that differ by less are equal: rounding of the batch and of the layers moves them that much
 EQUAL_COST_FRACTION = 0.05
 
@@ -70,80 +71,86 @@ def cluster_sizes(gpus_per_server: int, target: Target) -> list[int]:
     return [count * gpus_per_server for count in servers[:MAX_SIZES_PER_OPTION]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Best:
-    """Fastest fitting layout of each size of one evaluation, and how many layouts were looked at."""
-
-    candidates: Candidates
-    evaluated: Evaluated
-    layout_count: int
+def is_round(server_count: int) -> bool:
+    """A power of two, or three times one: what splits into groups best."""
+    odd = server_count // (server_count & -server_count)
+    return odd in (1, 3)
 
 
-def _evaluate_sizes(question: Question, option: HardwareOption, rates: Machine, sizes: list[int]) -> _Best | None:
-    plan, gpu = question.plan, option.gpu
-    domain = domain_size(gpu, option.gpus_per_server)
-    pool = _pool(question, domain, tuple(sizes))
-    budget = available_bytes(gpu, plan)
-    found = evaluate_pool(pool, rates, budget)
-    if found is None:
-        return None
-    candidates, evaluated = found
-    per_sequence = evaluated.time.step_seconds / candidates.global_batch_size
-    order = np.lexsort((per_sequence, candidates.gpu_count))
-    _, first = np.unique(candidates.gpu_count[order], return_index=True)
-    best = order[first]
-    candidates, time = candidates.take(best), evaluated.take(best).time
-    memory = memory_per_gpu(question.work, plan, candidates, question.calibration, budget)
-    return _Best(candidates, Evaluated(memory, time), len(pool.candidates) * len(pool.shares))
+@dataclass(slots=True)
+class _Asking:
+    """One option on its way through the search: the sizes it may have, its rates, and what was found for it."""
+
+    option: HardwareOption
+    kind: Kind  # with every admissible size
+    coarse: list[int]
+    table: SizeTable | None = None
+    best: BestLayouts | None = None
 
 
-def _pool(question: Question, domain: int, sizes: tuple[int, ...]) -> LayoutPool:
-    """Layouts of these sizes; kinds of GPU with the same scale-up domain share one."""
-    key = (domain, sizes)
-    if key not in question.pools:
-        request, has_open_share = open_recomputation(question.layout)
-        candidates = enumerate_layouts(question.model, question.plan, request, list(sizes), domain)
-        question.pools[key] = LayoutPool(
-            question.work, question.plan, candidates, question.calibration, tries_shares=has_open_share
-        )
-    return question.pools[key]
+def size_tables(question: Question, options: Sequence[HardwareOption]) -> dict[str, SizeTable | None]:
+    """Best layout of each size of each option, by GPU; None where nothing fits on any size.
 
-
-def _join(parts: list[_Best]) -> _Best:
-    candidates = concatenate([part.candidates for part in parts])
-    evaluated = join_evaluated([part.evaluated for part in parts])
-    order = np.argsort(candidates.gpu_count, kind="stable")
-    return _Best(candidates.take(order), evaluated.take(order), sum(part.layout_count for part in parts))
-
-
-def size_table(question: Question, option: HardwareOption) -> SizeTable | None:
-    """Best layout of each size of one option; None when nothing fits on any size.
-
-    Every third admissible size is evaluated first, then all sizes around the one that the rule of the module takes.
+    Round sizes are evaluated first, then all sizes around the one that the rule of the module takes.
     """
-    sizes = cluster_sizes(option.gpus_per_server, question.target)
+    asking = [item for option in options if (item := _asking(question, option)) is not None]
+    for item, best in _evaluated(question, asking, [item.coarse for item in asking]):
+        item.best = best
+    asking = [item for item in asking if item.best is not None]
+    _tabulate(question, asking)
+    fine = []
+    for item in asking:
+        assert item.table is not None  # noqa: S101  (tabulated just now)
+        chosen = chosen_size(question, item.table)
+        if chosen is None:  # a size that meets the target, if there is one, stands beside the fastest
+            chosen = int(np.argmin(item.table.training_seconds))
+        fine.append(_around(list(item.kind.sizes), item.coarse, int(item.table.gpu_counts[chosen])))
+    finer = []
+    for item, best in _evaluated(question, asking, fine):
+        if best is not None and item.best is not None:
+            item.best = joined(item.best, best)
+            finer.append(item)
+    _tabulate(question, finer)
+    tables: dict[str, SizeTable | None] = {option.gpu.sku: None for option in options}
+    return tables | {item.option.gpu.sku: item.table for item in asking}
+
+
+def _asking(question: Question, option: HardwareOption) -> _Asking | None:
+    """The option with its admissible sizes; None where no size can hold the model's states."""
+    grid = cluster_sizes(option.gpus_per_server, question.target)
     floor, budget = 0.0, available_bytes(option.gpu, question.plan)
     if budget <= 0:
         return None
     if not question.work.is_frozen and question.plan.offload == "none":
         floor = model_state_bytes(question.work, question.plan) / budget
-    sizes = [size for size in sizes if size >= floor]
+    sizes = [size for size in grid if size >= floor]
     if not sizes:
         return None
     rates = machine(
         option.gpu, option.gpus_per_server, option.fabric, question.plan, question.deployment, question.calibration
     )
-    coarse = sorted({*sizes[::COARSE_STEP], sizes[-1]})
-    best = _evaluate_sizes(question, option, rates, coarse)
-    if best is None:
-        return None
-    table = _table(question, option, rates, best)
-    chosen = chosen_size(question, table)
-    if chosen is None:  # a size that meets the target, if there is one, stands beside the fastest
-        chosen = int(np.argmin(table.training_seconds))
-    fine = _around(sizes, coarse, int(table.gpu_counts[chosen]))
-    more = _evaluate_sizes(question, option, rates, fine) if fine else None
-    return table if more is None else _table(question, option, rates, _join([best, more]))
+    kind = Kind(rates=rates, budget_bytes=budget, sizes=tuple(sizes))
+    # round sizes split into groups where others do not, and kinds that ask the same sizes share their memory
+    coarse = sorted({*(size for size in sizes if is_round(size // option.gpus_per_server)), sizes[0], sizes[-1]})
+    return _Asking(option=option, kind=kind, coarse=coarse)
+
+
+def _evaluated(
+    question: Question, asking: Sequence[_Asking], sizes: Sequence[list[int]]
+) -> Iterator[tuple[_Asking, BestLayouts | None]]:
+    """Best layouts of the sizes that each option asks for; options with the same scale-up domain share a pool."""
+    request, has_open_share = open_recomputation(question.layout)
+    groups: dict[int, list[tuple[_Asking, Kind]]] = {}
+    for item, own in zip(asking, sizes, strict=True):
+        if own:
+            domain = domain_size(item.option.gpu, item.option.gpus_per_server)
+            groups.setdefault(domain, []).append((item, replace(item.kind, sizes=tuple(own))))
+    for domain, members in groups.items():
+        wanted = sorted({size for _item, kind in members for size in kind.sizes})
+        candidates = enumerate_layouts(question.model, question.plan, request, wanted, domain)
+        pool = LayoutPool(question.work, question.plan, candidates, question.calibration, tries_shares=has_open_share)
+        found = best_layouts(pool, [kind for _item, kind in members])
+        yield from zip((item for item, _kind in members), found, strict=True)
 
 
 def _around(sizes: list[int], coarse: list[int], chosen: int) -> list[int]:
@@ -154,31 +161,36 @@ def _around(sizes: list[int], coarse: list[int], chosen: int) -> list[int]:
     return [size for size in sizes if low < size < high and size not in coarse]
 
 
-def _table(question: Question, option: HardwareOption, rates: Machine, best: _Best) -> SizeTable:
-    counts = best.candidates.gpu_count
-    step = best.evaluated.time.step_seconds * training_time.slowdown(question.deployment)
-    goodput = goodputs(question, option, counts)
-    training = training_seconds(question, goodput, step, best.candidates.global_batch_size)
-    price = option.cost_per_gpu_hour
-    return SizeTable(
-        option=option,
-        rates=rates,
-        candidates=best.candidates,
-        evaluated=best.evaluated,
-        gpu_counts=counts,
-        best=np.arange(counts.size),
-        step_seconds=step,
-        goodput=goodput,
-        training_seconds=training,
-        cost=None if price is None else counts * training / SECONDS_PER_HOUR * price,
-        evaluated_count=best.layout_count,
-    )
-
-
-def goodputs(question: Question, option: HardwareOption, gpu_counts: FloatArray) -> FloatArray:
-    """Share of the wall time that trains, of each size. [1]"""
-    rate = training_time.interruptions_per_gpu_second(option.gpu, question.deployment)
-    return training_time.availability(question.plan, question.work, gpu_counts, rate).goodput
+def _tabulate(question: Question, asking: Sequence[_Asking]) -> None:
+    """Training time and cost of the best layouts of each option; what depends on the size is computed at once."""
+    found = [(item, item.best) for item in asking if item.best is not None]
+    if not found:
+        return
+    lengths = [len(best.candidates) for _item, best in found]
+    counts = np.concatenate([best.candidates.gpu_count for _item, best in found])
+    rates = [training_time.interruptions_per_gpu_second(item.option.gpu, question.deployment) for item, _best in found]
+    goodput = training_time.availability(question.plan, question.work, counts, np.repeat(rates, lengths)).goodput
+    step = np.concatenate([best.evaluated.time.step_seconds for _item, best in found])
+    step = step * training_time.slowdown(question.deployment)
+    batch = np.concatenate([best.candidates.global_batch_size for _item, best in found])
+    training = training_seconds(question, goodput, step, batch)
+    ends = np.cumsum(lengths)
+    for (item, best), end, length in zip(found, ends, lengths, strict=True):
+        own = slice(end - length, end)
+        price = item.option.cost_per_gpu_hour
+        item.table = SizeTable(
+            option=item.option,
+            rates=item.kind.rates,
+            candidates=best.candidates,
+            evaluated=best.evaluated,
+            gpu_counts=counts[own],
+            best=np.arange(length),
+            step_seconds=step[own],
+            goodput=goodput[own],
+            training_seconds=training[own],
+            cost=None if price is None else counts[own] * training[own] / SECONDS_PER_HOUR * price,
+            evaluated_count=best.layout_count,
+        )
 
 
 def training_seconds(question: Question, goodput: FloatArray, step: FloatArray, batch: FloatArray) -> FloatArray:
@@ -285,10 +297,9 @@ def search(
         deployment=deployment or DeploymentProfile(),
         calibration=calibration,
         work=workload(model, plan),
-        pools={},
     )
     usable = [option for option in options if dense_peak(option.gpu, compute_precision(plan)) is not None]
-    tables = {option.gpu.sku: size_table(question, option) for option in usable}
+    tables = size_tables(question, usable)
     met: list[tuple[SizeTable, int]] = []
     for table in tables.values():
         index = None if table is None else chosen_size(question, table)
@@ -307,7 +318,13 @@ def search(
         pareto=pareto_front(question, found),
         relaxations=() if winner else tuple(relaxations(question, usable, tables)),
         evaluated_layout_count=sum(table.evaluated_count for table in found),
+        view_of={entry[0].option.gpu.sku: partial(_view, question, entry) for entry in met},
     )
+
+
+def _view(question: Question, entry: tuple[SizeTable, int]) -> tuple[Requirement, tuple[ScalingPoint, ...]]:
+    """Requirement and scaling curve with this option leading."""
+    return requirement(question, entry), scaling_curve(question, entry[0])
 
 
 def _labels(met: list[tuple[SizeTable, int]], position: int) -> tuple[str, ...]:
@@ -350,7 +367,7 @@ def scaling_curve(question: Question, table: SizeTable) -> tuple[ScalingPoint, .
     )
 
 
-def pareto_front(question: Question, tables: Sequence[SizeTable]) -> tuple[Candidate, ...]:
+def pareto_front(question: Question, tables: Sequence[SizeTable]) -> tuple[ParetoPoint, ...]:
     """Sizes of priced options that no other beats in both time and cost, fastest first."""
     priced = [table for table in tables if table.cost is not None]
     if not priced or question.plan.tokens is None:
@@ -363,4 +380,12 @@ def pareto_front(question: Question, tables: Sequence[SizeTable]) -> tuple[Candi
     cheapest_so_far = np.minimum.accumulate(cost[order])
     is_front = cost[order] < np.concatenate([[np.inf], cheapest_so_far[:-1]])
     front = order[is_front]
-    return tuple(candidate(question, priced[int(owner[i])], int(index[i])) for i in front)
+    return tuple(
+        ParetoPoint(
+            option=priced[int(owner[i])].option,
+            gpu_count=int(priced[int(owner[i])].gpu_counts[int(index[i])]),
+            training_seconds=float(seconds[i]),
+            cost=float(cost[i]),
+        )
+        for i in front
+    )

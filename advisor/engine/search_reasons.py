@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from advisor.engine.calibration import Calibration
 from advisor.engine.candidates import Candidates, FloatArray
-from advisor.engine.evaluate import Evaluated, LayoutPool
+from advisor.engine.evaluate import Evaluated
 from advisor.engine.fitting import model_state_bytes, smallest_gpu_count_that_fits, whole_servers
 from advisor.engine.machine import Machine, compute_precision, dense_peak
 from advisor.engine.specs import (
@@ -57,7 +57,6 @@ class Question:
     deployment: DeploymentProfile
     calibration: Calibration
     work: Workload
-    pools: dict[tuple[int, tuple[int, ...]], LayoutPool]  # filled while searching
 
 
 def requirement(question: Question, winner: tuple[SizeTable, int] | None) -> Requirement:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -213,6 +214,10 @@ class TrainingPlan:
     attention: AttentionKernel = AttentionKernel.FLASH
     # element-wise kernels fused and attention by the vendor's library (TransformerEngine, XLA); None: as Megatron does
     uses_fused_kernels: bool | None = None
+    # collectives of tensor parallelism run beside the multiplications; None: as the recipe does (Megatron: yes)
+    overlaps_tensor_parallel: bool | None = None
+    # layers are launched as captured CUDA graphs; None: as the usual recipe of the GPU does (rack-scale parts: yes)
+    uses_cuda_graphs: bool | None = None
     lora: LoraSpec | None = None
     double_quantization: bool = True
     offload: str = "none"  # none | optimizer | parameters
@@ -411,6 +416,16 @@ class ScalingPoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ParetoPoint:
+    """A size of a priced option that no other beats in both time and cost."""
+
+    option: HardwareOption
+    gpu_count: int
+    training_seconds: float
+    cost: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rejection:
     gpu_sku: str
     code: str
@@ -434,6 +449,8 @@ class SearchResult:
     alternatives: tuple[Candidate, ...]  # cheapest, fastest, fewest servers, best of other SKUs, ranked
     rejected: tuple[Rejection, ...]
     scaling: tuple[ScalingPoint, ...]  # of the recommended SKU, by GPU count
-    pareto: tuple[Candidate, ...]  # days against cost
+    pareto: tuple[ParetoPoint, ...]  # days against cost, fastest first
     relaxations: tuple[Problem, ...]  # smallest changes that would make it feasible, when nothing is
     evaluated_layout_count: int
+    # the same of each option that meets the target, by GPU, for callers that prefer another one than the cheapest
+    view_of: Mapping[str, Callable[[], tuple[Requirement, tuple[ScalingPoint, ...]]]] = field(default_factory=dict)

@@ -44,11 +44,15 @@ def _result(*candidates):
         pareto=(),
         relaxations=(),
         evaluated_layout_count=1,
+        view_of={
+            item.option.gpu.sku: lambda sku=item.option.gpu.sku: (replace(requirement, binding_constraint=sku), ())
+            for item in candidates
+        },
     )
 
 
 def _preferred(*candidates):
-    return preferred(_result(*candidates), lambda option: _result(*candidates))
+    return preferred(_result(*candidates))
 
 
 def test_within_a_quarter_of_the_cost_fewer_servers_win():
@@ -57,6 +61,7 @@ def test_within_a_quarter_of_the_cost_fewer_servers_win():
     )
     assert result.recommended is not None
     assert result.recommended.option.gpu.sku == "few"
+    assert result.requirement.binding_constraint == "few"  # its own, not that of the cheapest
     assert result.recommended.labels == ("recommended", "fewest_servers")
     assert result.alternatives[0].labels == ("cheapest",)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
-import numpy as np
 import pytest
 
 from advisor.calibration_data import current_calibration
 from advisor.engine.estimate import best_index, estimate
-from advisor.engine.evaluate import evaluate, evaluate_fitting
+from advisor.engine.evaluate import evaluate
 from advisor.engine.fitting import available_bytes
+from advisor.engine.layout_pool import Kind, LayoutPool, best_layouts
 from advisor.engine.layouts import enumerate_layouts
 from advisor.engine.machine import machine
 from advisor.engine.search import cluster_sizes, search
@@ -90,12 +90,12 @@ def test_pruned_equals_exhaustive(model, gpu_count):
     evaluated = evaluate(work, job, everything, rates, CALIBRATION, budget)
     index = best_index(evaluated, everything, budget)
     base = enumerate_layouts(model, job, LayoutRequest(recomputation=Recomputation.NONE), [gpu_count], 8)
-    pruned = evaluate_fitting(work, job, base, rates, CALIBRATION, budget)
+    pool = LayoutPool(work, job, base, CALIBRATION, tries_shares=True)
+    (pruned,) = best_layouts(pool, [Kind(rates=rates, budget_bytes=budget, sizes=(gpu_count,))])
     fits = evaluated.memory.total_bytes[index] <= budget
     assert (pruned is not None) == bool(fits)
     if pruned is not None:
-        candidates, values = pruned
-        best = np.min(values.time.step_seconds / candidates.global_batch_size)
+        (best,) = pruned.evaluated.time.step_seconds / pruned.candidates.global_batch_size
         assert best == evaluated.time.step_seconds[index] / everything.global_batch_size[index]
 
 
@@ -138,7 +138,7 @@ def test_scaling_marks_one_knee_and_longer_clusters_are_faster_but_less_efficien
 
 def test_no_point_of_the_front_is_beaten():
     front = find(deadline_seconds=30 * SECONDS_PER_DAY).pareto
-    points = [(c.estimate.time.training_seconds, c.cost) for c in front]
+    points = [(point.training_seconds, point.cost) for point in front]
     assert points == sorted(points)
     assert all(later[1] < earlier[1] for earlier, later in pairwise(points))
 
@@ -257,7 +257,8 @@ def test_parts_of_the_layers_are_recomputed_where_that_is_what_fits(share):
     )
     rates = machine(on.gpu, 8, on.fabric, job, on.deployment, CALIBRATION)
     budget = exact.memory.total_bytes
-    found = evaluate_fitting(workload(LLAMA3_70B, job), job, candidates, rates, CALIBRATION, budget)
+    pool = LayoutPool(workload(LLAMA3_70B, job), job, candidates, CALIBRATION, tries_shares=True)
+    (found,) = best_layouts(pool, [Kind(rates=rates, budget_bytes=budget, sizes=(64,))])
     assert found is not None
-    assert found[0].recomputed_fraction[0] <= share
-    assert found[1].time.step_seconds[0] <= exact.time.step_seconds
+    assert found.candidates.recomputed_fraction[0] <= share
+    assert found.evaluated.time.step_seconds[0] <= exact.time.step_seconds

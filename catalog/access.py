@@ -5,9 +5,9 @@ The names of the groups are those of the quotes' roles, which this app does not 
 
 from __future__ import annotations
 
-from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.contrib.auth.models import AnonymousUser, User
 
-Person = AbstractBaseUser | AnonymousUser
+Person = User | AnonymousUser
 
 EDITORS = frozenset({"catalog_editor"})
 PUBLISHERS = frozenset({"sales_manager"})
@@ -17,14 +17,13 @@ KEEPERS = EDITORS | SEES_COSTS
 
 def _is_in(user: Person, groups: frozenset[str]) -> bool:
     """One query a request: the groups are kept on the user object."""
-    if not user.is_active or not getattr(user, "is_staff", False):
+    if not user.is_active or not user.is_staff:
         return False
-    if getattr(user, "is_superuser", False):
+    if user.is_superuser:
         return True
-    known: frozenset[str] | None = getattr(user, "_catalog_groups", None)
+    known: frozenset[str] | None = user.__dict__.get("catalog_groups")
     if known is None:
-        known = frozenset(user.groups.values_list("name", flat=True))  # type: ignore[union-attr]
-        user._catalog_groups = known  # type: ignore[union-attr]
+        known = user.__dict__["catalog_groups"] = frozenset(user.groups.values_list("name", flat=True))
     return bool(known & groups)
 
 
@@ -49,4 +48,4 @@ def may_see_desk(user: Person) -> bool:
 
 
 def name_of(user: Person) -> str:
-    return str(getattr(user, "get_full_name", str)() or user.get_username())
+    return (user.get_full_name() if isinstance(user, User) else "") or user.get_username()

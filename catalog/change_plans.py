@@ -216,7 +216,7 @@ def _tier_faults(records: Mapping[str, list[Record]]) -> Iterable[Fault]:
         return []
     names = ("sku", "lower_parameter_count", "upper_parameter_count")
     kept = [
-        Record(kind="Tier", key=row["sku"], fields=row, file_name=_("catalogue"), line=0)
+        Record(kind="Tier", key=row["sku"], fields=row, file_name="tiers", line=0)
         for row in models.Tier.objects.filter(is_active=True).exclude(sku__in=changed).values(*names)
     ]
     active = [record for record in changed.values() if record.fields.get("is_active", True)]

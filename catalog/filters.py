@@ -2,66 +2,16 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Any
 
 import django_filters as filters
-from django.core.validators import MaxValueValidator, MinValueValidator
-from django.db.models import F, Model, Q, QuerySet
+from django.db import models as django_models
+from django.db.models import Model, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema_field
 
 from catalog import models
-
-LARGEST_NUMBER = 2**53  # what JSON readers hold exactly
-TEXT_LIMIT = 120
-
-
-def text(label: Any, field_name: str | None = None) -> filters.CharFilter:
-    """Exactly this text, in any case."""
-    return filters.CharFilter(field_name=field_name, lookup_expr="iexact", max_length=TEXT_LIMIT, label=label)
-
-
-@extend_schema_field(OpenApiTypes.BOOL)
-class Claim(filters.TypedChoiceFilter):  # type: ignore[misc]  # the package has no types
-    """`true` or `false`; anything else is an error, not silence."""
-
-    def __init__(self, **options: Any) -> None:
-        choices = (("true", _("yes")), ("false", _("no")))
-        super().__init__(choices=choices, coerce=lambda raw: raw == "true", **options)
-
-
-@extend_schema_field({"type": "number", "minimum": 0, "maximum": LARGEST_NUMBER})
-class AtLeast(filters.NumberFilter):  # type: ignore[misc]  # the package has no types
-    """Published, and not below the number given."""
-
-    def __init__(self, field_name: str) -> None:
-        super().__init__(field_name=field_name, lookup_expr="gte", validators=[MinValueValidator(Decimal(0))])
-
-    def get_max_validator(self) -> MaxValueValidator:
-        return MaxValueValidator(Decimal(LARGEST_NUMBER))
-
-
-class NullsLastOrdering(filters.OrderingFilter):  # type: ignore[misc]  # the package has no types
-    """Sorts with unpublished figures last in both directions, on every database alike; ties by SKU."""
-
-    def __init__(self, *names: str, **computed: Coalesce) -> None:
-        self.computed = computed
-        super().__init__(fields=[(name, name) for name in (*names, *computed)])
-
-    def filter(self, queryset: QuerySet[Model], value: list[str] | None) -> QuerySet[Model]:
-        if not value:
-            return queryset
-        columns = [(name, self.computed.get(name.lstrip("-"), F(name.lstrip("-")))) for name in value]
-        return queryset.order_by(
-            *(c.desc(nulls_last=True) if name.startswith("-") else c.asc(nulls_last=True) for name, c in columns), "sku"
-        )
-
-
-def ordering(*names: str, **computed: Coalesce) -> NullsLastOrdering:
-    return NullsLastOrdering("sku", "vendor", "name", *names, **computed)
+from catalog.filter_fields import TEXT_LIMIT, AtLeast, AtMost, Claim, ordering, text
 
 
 class PartFilter(filters.FilterSet):  # type: ignore[misc]  # the package has no types
@@ -377,8 +327,31 @@ class ModelArchitectureFilter(PartFilter):
         return queryset.filter(expert_count__gt=0) if value else queryset.filter(expert_count=0)
 
 
+FIGURE_COLUMNS = (django_models.IntegerField, django_models.FloatField, django_models.DecimalField)
+
+
+def range_columns(filter_class: type[PartFilter]) -> dict[str, Coalesce | None]:
+    """Columns of figures that the list sorts by: each can be narrowed to a range."""
+    found: dict[str, Coalesce | None] = {}
+    fields = {field.name: field for field in filter_class._meta.model._meta.concrete_fields}
+    order = filter_class.base_filters["ordering"]
+    for name, _label in order.extra["choices"]:
+        computed = order.computed.get(name.lstrip("-"))
+        if not name.startswith("-") and (computed is not None or isinstance(fields.get(name), FIGURE_COLUMNS)):
+            found[name] = computed
+    return found
+
+
+def with_ranges(filter_class: type[PartFilter]) -> type[PartFilter]:
+    """The kind's filters with `min_` and `max_` of every column of figures, in base units."""
+    limits: dict[str, Any] = {}
+    for name, column in range_columns(filter_class).items():
+        limits |= {f"min_{name}": AtLeast(name, column), f"max_{name}": AtMost(name, column)}
+    return type(filter_class.__name__, (filter_class,), limits)
+
+
 FILTERS: dict[type[models.Part], type[PartFilter]] = {
-    filter_class._meta.model: filter_class
+    filter_class._meta.model: with_ranges(filter_class)
     for filter_class in (
         GpuFilter,
         ServerFilter,

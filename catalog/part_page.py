@@ -15,8 +15,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from catalog.change_words import ChangedRow, logged_rows
 from catalog.kinds import Kind
-from catalog.models import CloudPrice, Gpu, Part, Price, PriceBook, ReferenceBuild, Server, Tier
+from catalog.models import CatalogChange, CloudPrice, Gpu, Part, Price, PriceBook, ReferenceBuild, Server, Tier
 from catalog.money import format_money
 from catalog.presentation import MISSING, PAGE_DIGITS, Cell, cell, facts, label_of, number_text
 from catalog.words import word
@@ -84,6 +85,8 @@ class PriceRow:
     is_indicative: bool
     as_of: date | None
     origin_text: str
+    floor: str = MISSING  # drawn only for those who may see it
+    cost: str = MISSING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,17 +225,26 @@ def _price_row(price: Price, book: PriceBook) -> PriceRow:
         sku=price.sku,
         book=book.name,
         book_url=reverse("catalog:price-book", args=[book.code]),
-        item=_item(price),
+        item=item_of(price),
         amount=amount,
         exact=f"{price.amount.normalize():f}",
         mark=word(price.origin_mark),
         is_indicative=price.is_indicative,
         as_of=price.as_of,
         origin_text=price.origin_text,
+        floor=_inner(price.floor_amount, price, book),
+        cost=_inner(price.cost_amount, price, book),
     )
 
 
-def _item(price: Price) -> str:
+def _inner(amount: Decimal | None, price: Price, book: PriceBook) -> str:
+    """Floor price or cost in the price's own unit."""
+    if amount is None:
+        return MISSING
+    return f"{number_text(amount * 100, 4)} %" if price.unit == "fraction" else format_money(amount, book.currency)
+
+
+def item_of(price: Price) -> str:
     """What one amount buys, in words."""
     if price.unit == "fraction":
         return word(price.condition)
@@ -281,6 +293,16 @@ def sources(part: Part) -> list[Source]:
         if locator.strip():
             found.append(Source(text=locator.strip(), url=_address(locator.strip())))
     return found
+
+
+HISTORY_LENGTH = 12
+
+
+def part_history(part: Part) -> list[tuple[CatalogChange, ChangedRow]]:
+    """What revisions did to this part, newest first."""
+    changes = CatalogChange.objects.filter(kind=part.kind_code, key=part.sku).select_related("revision")
+    found = list(changes.order_by("-revision_id")[:HISTORY_LENGTH])
+    return list(zip(found, logged_rows(found), strict=True))
 
 
 def _address(locator: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -46,15 +47,45 @@ def book_content_hash(book: PriceBook) -> str:
     return content_hash(list(book.prices.order_by(*PRICE_FIELDS[:4]).values_list(*PRICE_FIELDS)))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effect:
+    """What a publication does to another book in force: ends it at a day, or takes it out of use from its first day."""
+
+    book: PriceBook
+    closed_on: date | None  # None: retired
+
+
+def publication_effects(book: PriceBook) -> list[Effect]:
+    """Books that make room for this one: those that start earlier end where it starts, one of the same day retires.
+
+    PriceBookError where a book that starts later would be run over: its author has to decide.
+    """
+    rivals = PriceBook.objects.published().for_market(basis=book.basis, currency=book.currency).exclude(pk=book.pk)
+    effects = []
+    for rival in rivals.overlapping(book.valid_from, book.valid_until):
+        if rival.valid_from > book.valid_from:
+            message = _("%(book)s starts on %(day)s, within the days of this book. Give this one an end, or retire it.")
+            raise PriceBookError("overlaps", message % {"book": rival, "day": rival.valid_from.isoformat()})
+        is_earlier = rival.valid_from < book.valid_from
+        effects.append(Effect(book=rival, closed_on=book.valid_from if is_earlier else None))
+    return effects
+
+
 @transaction.atomic
-def price_book_publish(*, book: PriceBook) -> PriceBook:
-    """Freezes a draft. Refused when it is empty, or shares a day with another published book of its market."""
+def price_book_publish(*, book: PriceBook, is_replacing: bool = False, reason: str = "", author: str = "") -> PriceBook:
+    """Freezes a draft. Refused when it is empty, has a rate without source and date, or shares a day with another
+    published book of its market; `is_replacing` ends or retires those that it takes the place of."""
     market = locked_market(book.basis, book.currency)
     fresh = next((candidate for candidate in market if candidate.pk == book.pk), None)
     if fresh is None or fresh.status != PriceBook.Status.DRAFT:
         raise PriceBookError("not_a_draft", _("Only a draft can be published."))
     if not fresh.prices.exists():
         raise PriceBookError("no_prices", _("The book has no prices."))
+    if fresh.exchange_rate is not None and not (fresh.exchange_rate_source and fresh.exchange_rate_date):
+        raise PriceBookError("rate_without_source", _("The exchange rate needs its source and its date."))
+    if is_replacing:
+        for effect in publication_effects(fresh):
+            _make_room(effect)
     rivals = PriceBook.objects.published().for_market(basis=fresh.basis, currency=fresh.currency)
     rival = rivals.overlapping(fresh.valid_from, fresh.valid_until).first()
     if rival is not None:
@@ -62,14 +93,49 @@ def price_book_publish(*, book: PriceBook) -> PriceBook:
         raise PriceBookError("overlaps", message % {"book": rival})
     fresh.content_hash = book_content_hash(fresh)
     fresh.status, fresh.published_at = PriceBook.Status.PUBLISHED, timezone.now()
+    fresh.published_by, fresh.reason = author[:150], reason[:500]
     fresh.full_clean()
     fresh.save()
-    revision_record(reason=f"published {fresh.code} v{fresh.version}")
+    revision_record(reason=reason or f"published {fresh.code} v{fresh.version}", author=author)
     return fresh
 
 
+def _make_room(effect: Effect) -> None:
+    if effect.closed_on is None:
+        effect.book.status = PriceBook.Status.RETIRED
+    else:
+        effect.book.valid_until = effect.closed_on
+    effect.book.save(update_fields=["status", "valid_until"])
+
+
+def book_before(book: PriceBook) -> PriceBook | None:
+    """The book of the market that was published last before this one: what a roll-back brings back."""
+    if book.published_at is None:
+        return None
+    earlier = PriceBook.objects.for_market(basis=book.basis, currency=book.currency).exclude(pk=book.pk)
+    return earlier.filter(published_at__lt=book.published_at).order_by("-published_at", "-version").first()
+
+
 @transaction.atomic
-def price_book_close(*, book: PriceBook, valid_until: date) -> PriceBook:
+def price_book_roll_back(*, book: PriceBook, on: date, reason: str, author: str = "") -> PriceBook:
+    """Puts the prices of the book before back in force from a day on, as a new version of that book.
+
+    What rests on `book` keeps it: books stay as they were published, so a roll-back moves forward.
+    """
+    fresh = next(candidate for candidate in locked_market(book.basis, book.currency) if candidate.pk == book.pk)
+    if fresh.status != PriceBook.Status.PUBLISHED:
+        raise PriceBookError("not_published", _("Only a published book can be rolled back."))
+    previous = book_before(fresh)
+    if previous is None:
+        raise PriceBookError("nothing_before", _("There is no earlier book of this basis and currency."))
+    draft = price_book_draft(book=previous)
+    draft.valid_from, draft.valid_until = max(on, fresh.valid_from), fresh.valid_until
+    draft.save(update_fields=["valid_from", "valid_until"])
+    return price_book_publish(book=draft, is_replacing=True, reason=reason, author=author)
+
+
+@transaction.atomic
+def price_book_close(*, book: PriceBook, valid_until: date, author: str = "") -> PriceBook:
     """Ends a published book before `valid_until`, so that the next one can start there. Prices stay as they are."""
     fresh = next(candidate for candidate in locked_market(book.basis, book.currency) if candidate.pk == book.pk)
     if fresh.status != PriceBook.Status.PUBLISHED:
@@ -80,33 +146,43 @@ def price_book_close(*, book: PriceBook, valid_until: date) -> PriceBook:
         raise PriceBookError("extends", _("A published book can only be shortened."))
     fresh.valid_until = valid_until
     fresh.save(update_fields=["valid_until"])
-    revision_record(reason=f"closed {fresh.code} v{fresh.version}")
+    revision_record(reason=f"closed {fresh.code} v{fresh.version}", author=author)
     return fresh
 
 
 @transaction.atomic
-def price_book_retire(*, book: PriceBook) -> PriceBook:
+def price_book_retire(*, book: PriceBook, reason: str = "", author: str = "") -> PriceBook:
     """Takes a published book out of use; quotes that rest on it keep it."""
     fresh = next(candidate for candidate in locked_market(book.basis, book.currency) if candidate.pk == book.pk)
     if fresh.status != PriceBook.Status.PUBLISHED:
         raise PriceBookError("not_published", _("Only a published book can be retired."))
     fresh.status = PriceBook.Status.RETIRED
     fresh.save(update_fields=["status"])
-    revision_record(reason=f"retired {fresh.code} v{fresh.version}")
+    revision_record(reason=reason or f"retired {fresh.code} v{fresh.version}", author=author)
     return fresh
 
 
 @transaction.atomic
-def price_book_draft(*, book: PriceBook) -> PriceBook:
-    """A copy as the next version, to be changed and then published in the old one's place."""
-    market = locked_market(book.basis, book.currency)
-    version = max(row.version for row in market if row.code == book.code) + 1
+def price_book_draft(*, book: PriceBook, records: Iterable[PriceRecord] | None = None) -> PriceBook:
+    """A copy as the next version, with its prices or those given; published, it takes the old one's place."""
+    locked_market(book.basis, book.currency)
+    version = max(PriceBook.objects.filter(code=book.code).values_list("version", flat=True)) + 1
     names = [*HEAD_FIELDS, "code"]
-    draft = PriceBook.objects.create(version=version, **{name: getattr(book, name) for name in names})
-    Price.objects.bulk_create(
-        Price(book=draft, **{name: getattr(price, name) for name in PRICE_FIELDS}) for price in book.prices.all()
-    )
+    draft = PriceBook.objects.create(version=version, based_on=book, **{name: getattr(book, name) for name in names})
+    rows: Iterable[Any] = book.prices.all() if records is None else records
+    Price.objects.bulk_create((_price(draft, row) for row in rows), batch_size=500)
     return draft
+
+
+@transaction.atomic
+def price_book_refill(*, book: PriceBook, records: Iterable[PriceRecord]) -> PriceBook:
+    """A draft's prices as a file says."""
+    fresh = next(candidate for candidate in locked_market(book.basis, book.currency) if candidate.pk == book.pk)
+    if fresh.status != PriceBook.Status.DRAFT:
+        raise PriceBookError("not_a_draft", _("Only a draft's prices can be changed."))
+    fresh.prices.all().delete()
+    Price.objects.bulk_create((_price(fresh, row) for row in records), batch_size=500)
+    return fresh
 
 
 @transaction.atomic
@@ -132,7 +208,7 @@ def price_book_import(*, record: BookRecord, is_published: bool = False) -> Pric
     return price_book_publish(book=book)
 
 
-def _price(book: PriceBook, record: PriceRecord) -> Price:
+def _price(book: PriceBook, record: PriceRecord | Price) -> Price:
     return Price(book=book, **{name: getattr(record, name) for name in PRICE_FIELDS})
 
 
@@ -144,7 +220,7 @@ def price_books_write(records: Iterable[BookRecord]) -> tuple[BookOutcome, ...]:
 def _write_book(record: BookRecord) -> BookOutcome:
     """Same content: nothing happens. New content: a new version; the old one retires and stays for its quotes.
 
-    A seller's own book of the market always wins: the demonstration book is kept out.
+    A seller's own book of the market always wins, under whichever code: the demonstration book is kept out.
     """
     market = locked_market(record.basis, record.currency)
     versions = [book for book in market if book.code == record.code]
@@ -154,7 +230,7 @@ def _write_book(record: BookRecord) -> BookOutcome:
     wanted = _draft(record, version=max((book.version for book in versions), default=0) + 1)
     if present is not None and _is_same(present, record, wanted):
         return BookOutcome(code=record.code, version=present.version, price_count=count, state="unchanged")
-    if any(book.code != record.code for book in published):
+    if any(book.code != record.code or book.published_by for book in published):
         return BookOutcome(code=record.code, version=0, price_count=count, state="kept_out")
     if present is not None:
         present.status = PriceBook.Status.RETIRED

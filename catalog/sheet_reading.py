@@ -21,6 +21,7 @@ MAX_UNPACKED_BYTES = 200_000_000  # of a workbook: a packed file may hide a thou
 MAX_ROW_COUNT = 20_000
 MAX_COLUMN_COUNT = 200
 ENCODINGS = ("utf-8", "utf-16", "gb18030", "cp1252")
+GUESSED_ENCODINGS = ("utf-8", "gb18030", "cp1252")  # UTF-16 is told by its mark or its zero bytes
 SEPARATORS = (",", ";", "\t")
 MIN_COMMON_SHARE = 0.9  # of the letters beyond ASCII in Chinese text are in GB 2312
 _DATE_SERIALS = range(20_000, 80_000)  # 1954 to 2119 as days of a spreadsheet
@@ -81,7 +82,7 @@ def decoded(content: bytes, encoding: str = "") -> tuple[str, str]:
     if b"\0" in content[:1000]:
         name = "utf-16-be" if content[:1] == b"\0" else "utf-16-le"
         return _decoded_as(content, name), name
-    for name in ENCODINGS:
+    for name in GUESSED_ENCODINGS:
         try:
             text = content.decode(name)
         except UnicodeDecodeError:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from datetime import date
 from decimal import Decimal
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from catalog.models import Gpu, Price, PriceBook
+from catalog.drafts import draft_publish
+from catalog.models import CatalogChange, CatalogDraft, Gpu, Price, PriceBook, Server
 from catalog.revisions import PART_MODELS, current_revision
 from tests import factories
 
@@ -46,12 +49,64 @@ def test_each_kind_has_a_list_and_a_form(editor: Client, catalog: None, model: t
     assert editor.get(reverse(f"admin:catalog_{name}_change", args=[row.pk])).status_code == 200
 
 
-def test_retiring_a_part_changes_the_revision_and_keeps_the_row(editor: Client, catalog: None) -> None:
+def drafted(editor: Client) -> CatalogDraft:
+    return CatalogDraft.objects.get(author__username="root", status="open")
+
+
+def test_retiring_a_part_waits_in_the_draft_and_keeps_the_row(editor: Client, catalog: None) -> None:
     before, gpu = current_revision(), Gpu.objects.get(sku="nvidia-l4-24gb")
     answer = editor.post(reverse("admin:catalog_gpu_changelist"), {"action": "retire", "_selected_action": [gpu.pk]})
     gpu.refresh_from_db()
-    assert (answer.status_code, gpu.is_active) == (302, False)
+    assert (answer.status_code, gpu.is_active, current_revision()) == (302, True, before)
+    draft_publish(draft=drafted(editor), reason="out of production", author=User.objects.get(username="root"))
+    gpu.refresh_from_db()
+    assert gpu.is_active is False
     assert current_revision() != before
+    change = CatalogChange.objects.get(kind="gpus", key=gpu.sku, revision__code=current_revision())
+    assert (change.action, change.revision.reason, change.revision.author) == ("retired", "out of production", "root")
+
+
+def form_values(editor: Client, url: str) -> dict[str, object]:
+    """What a browser would send back unchanged."""
+    form = editor.get(url).context["adminform"].form
+    values = {name: form[name].value() for name in form.fields}
+    lists = {
+        name: json.dumps(value)
+        for name, value in values.items()
+        if isinstance(value, list) and name != "supported_gpus"
+    }
+    plain = {name: value for name, value in values.items() if value is not None and value is not False}
+    return plain | lists
+
+
+def test_an_edit_goes_into_the_editors_draft_and_the_form_goes_on_from_there(editor: Client, catalog: None) -> None:
+    gpu = Gpu.objects.get(sku="nvidia-l4-24gb")
+    url = reverse("admin:catalog_gpu_change", args=[gpu.pk])
+    answer = editor.post(url, form_values(editor, url) | {"tdp_watts": "75"})
+    assert answer.status_code == 302, answer.context["adminform"].form.errors
+    row = drafted(editor).rows.get()
+    assert (row.key, row.before, row.after) == ("nvidia-l4-24gb", {"tdp_watts": 72.0}, {"tdp_watts": 75.0})
+    gpu.refresh_from_db()
+    assert gpu.tdp_watts == 72.0
+    again = form_values(editor, url)
+    assert again["tdp_watts"] == 75.0
+    editor.post(url, again | {"tdp_watts": "72"})  # taken back: nothing is left of it
+    assert not drafted(editor).rows.exists()
+
+
+def test_an_edit_of_a_server_keeps_its_gpus_as_a_list_of_names(editor: Client, catalog: None) -> None:
+    server = Server.objects.get(sku="nvidia-dgx-h100")
+    url = reverse("admin:catalog_server_change", args=[server.pk])
+    h200 = Gpu.objects.get(sku="nvidia-h200-sxm5-141gb")
+    values = form_values(editor, url)
+    chosen = values["supported_gpus"]
+    answer = editor.post(url, values | {"supported_gpus": [*chosen, h200.pk]})
+    assert answer.status_code == 302, answer.context["adminform"].form.errors
+    row = drafted(editor).rows.get()
+    assert row.before == {"supported_gpus": ["nvidia-h100-sxm5-80gb"]}
+    assert row.after == {"supported_gpus": ["nvidia-h100-sxm5-80gb", "nvidia-h200-sxm5-141gb"]}
+    draft_publish(draft=drafted(editor), reason="fits", author=User.objects.get(username="root"))
+    assert server.supported_gpus.filter(sku="nvidia-h200-sxm5-141gb").exists()
 
 
 def test_a_part_cannot_be_deleted(editor: Client, catalog: None) -> None:

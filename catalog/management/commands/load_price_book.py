@@ -11,10 +11,12 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
+from catalog.price_diffs import price_diff
 from catalog.price_files import HEADERS, read_prices
-from catalog.price_records import BookRecord
+from catalog.price_records import BookRecord, PriceRecord
+from catalog.price_words import diff_rows
 from catalog.records import CatalogFileError
-from catalog.services import PriceBookError, known_skus, price_book_import
+from catalog.services import PriceBookError, known_skus, price_book_import, price_book_on
 
 
 def decimal(raw: str) -> Decimal:
@@ -51,6 +53,7 @@ class Command(BaseCommand):
         try:
             prices = read_prices(options["file"], known_skus=known_skus())
             if options["dry_run"]:
+                self.write_difference(options, prices)
                 self.stdout.write(_("%(count)d prices are right; nothing was written.") % {"count": len(prices)})
                 return
             book = price_book_import(record=self.record(options, prices), is_published=options["publish"])
@@ -61,6 +64,15 @@ class Command(BaseCommand):
         except PriceBookError as error:
             raise CommandError(str(error)) from None
         self.stdout.write(f"{book}: {len(prices)} {_('prices')}, {book.get_status_display()}")
+
+    def write_difference(self, options: dict[str, Any], prices: tuple[PriceRecord, ...]) -> None:
+        """Row by row against the book that holds on the first day."""
+        book = price_book_on(basis=options["basis"], currency=options["currency"], on=options["valid_from"])
+        diff = price_diff(book.prices.all() if book else (), prices)
+        for row in diff_rows(diff.rows):
+            self.stdout.write(f"{row.sku} {row.item}: {row.before} -> {row.after} {row.percent} {row.others}".rstrip())
+        counts = {"new": len(diff.added), "gone": len(diff.removed), "changed": len(diff.changed)}
+        self.stdout.write(_("%(new)d new, %(gone)d gone, %(changed)d changed.") % counts)
 
     @staticmethod
     def record(options: dict[str, Any], prices: Any) -> BookRecord:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 
 from catalog import sheet_writing
 from catalog.cells import Shape
@@ -68,7 +69,7 @@ def _row(kind: Kind, parts: Sequence[Part], field: str) -> ComparedRow:
 
 def compared_table(kind: Kind, parts: Sequence[Part], *, only_differences: bool = False) -> sheet_writing.Table:
     """The same comparison for a spreadsheet."""
-    heads = [_("Property"), _("Unit"), *(part.sku for part in parts), _("Differs")]
+    heads = [_("Property"), _("Unit"), *(part.sku for part in parts), pgettext("column of a comparison", "Differs")]
     rows = [
         [row.label, row.unit, *(shown.text for shown in row.cells), "y" if row.differs else ""]
         for group in compared_groups(kind, parts, only_differences=only_differences)

@@ -13,14 +13,8 @@ from advisor.answers import (
 from advisor.calibration_data import current_calibration
 from advisor.configuration import Setting
 from advisor.engine.search import search
-from advisor.engine.specs import (
-    Assumption,
-    Candidate,
-    HardwareOption,
-    Origin,
-    SearchResult,
-    Target,
-)
+from advisor.engine.search_types import SearchResult
+from advisor.engine.specs import Assumption, Candidate, HardwareOption, Origin, Target
 from advisor.engine.units import SECONDS_PER_DAY, SECONDS_PER_HOUR
 from advisor.estimate_answer import finite
 from advisor.explain import (

@@ -8,7 +8,7 @@ from decimal import Decimal
 from django.utils.translation import gettext as _
 
 from advisor.answers import ConfigurationAnswer, MoneyAnswer, Params, RejectionAnswer, RequirementAnswer
-from advisor.engine.specs import Rejection, Requirement, ScalingPoint
+from advisor.engine.search_types import Rejection, Requirement, ScalingPoint
 from advisor.estimate_answer import finite
 from advisor.figures import format_count, format_days, format_flops_rate, format_gb, format_percent, format_si_count
 from advisor.parts import Parts

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from advisor.engine.specs import Candidate, SearchResult
+from advisor.engine.search_types import SearchResult
+from advisor.engine.specs import Candidate
 
 # Costs this close are equal: published rental prices of one GPU differ by more between providers, and the estimate of a
 # GPU without published runs by as much.

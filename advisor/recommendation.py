@@ -28,12 +28,8 @@ from advisor.candidate_search import (
 )
 from advisor.configuration import Configured, Market, Setting, configured
 from advisor.engine import ENGINE_VERSION
-from advisor.engine.specs import (
-    Assumption,
-    Candidate,
-    Problem,
-    SearchResult,
-)
+from advisor.engine.search_types import SearchResult
+from advisor.engine.specs import Assumption, Candidate, Problem
 from advisor.engine.units import SECONDS_PER_DAY
 from advisor.estimate_answer import model_answer, training_answer
 from advisor.explain import (

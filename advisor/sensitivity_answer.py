@@ -21,8 +21,9 @@ from advisor.book_rows import CloudOffer, cloud_offers
 from advisor.calibration_data import current_calibration
 from advisor.configuration import Configured, Setting
 from advisor.engine.break_points import break_points
+from advisor.engine.search_types import ScalingPoint
 from advisor.engine.sensitivity import Sensitivity, SizeTimes, VariedInput, sensitivity, sizes_around
-from advisor.engine.specs import Estimate, Origin, Problem, ScalingPoint
+from advisor.engine.specs import Estimate, Origin, Problem
 from advisor.engine.units import SECONDS_PER_DAY, SECONDS_PER_HOUR
 from advisor.price_books import hourly_price
 from advisor.prices import money, run_cost

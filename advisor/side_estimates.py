@@ -25,6 +25,7 @@ from advisor.comparison import (
 )
 from advisor.configuration import Configured, Setting
 from advisor.engine.estimate import ScenarioError, estimate
+from advisor.engine.search_types import SearchResult
 from advisor.engine.specs import (
     ClusterSpec,
     DeploymentProfile,
@@ -33,7 +34,6 @@ from advisor.engine.specs import (
     LayoutRequest,
     Recomputation,
     Scenario,
-    SearchResult,
 )
 from advisor.engine.units import SECONDS_PER_DAY, SECONDS_PER_HOUR
 from advisor.explain import (

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from advisor.engine.power import Load, RackType, rack_fill, servers_within_site
-from advisor.engine.specs import Candidate, HardwareOption, Rejection, SearchResult, Target
+from advisor.engine.search_types import Rejection, SearchResult
+from advisor.engine.specs import Candidate, HardwareOption, Target
 from advisor.facility_parts import build_watts, rack_for
 from advisor.parts import Parts
 from advisor.server_build import server_build, servers_for

@@ -22,8 +22,9 @@ from advisor.engine.machine import domain_size
 from advisor.engine.memory import least_total_bytes, memory_per_gpu
 from advisor.engine.parameters import parameter_count
 from advisor.engine.scenario_stack import Case
+from advisor.engine.search_types import ScalingPoint
 from advisor.engine.sensitivity import with_layer_count
-from advisor.engine.specs import Estimate, LayoutRequest, Problem, Recomputation, ScalingPoint
+from advisor.engine.specs import Estimate, LayoutRequest, Problem, Recomputation
 from advisor.engine.workload import Workload
 
 Params = dict[str, float | int | str | None]

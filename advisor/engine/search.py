@@ -26,6 +26,7 @@ from advisor.engine.layout_pool import BestLayouts, Kind, LayoutPool, best_layou
 from advisor.engine.layouts import enumerate_layouts
 from advisor.engine.machine import compute_precision, dense_peak, domain_size, machine
 from advisor.engine.search_reasons import Question, SizeTable, rejections, relaxations, requirement
+from advisor.engine.search_types import ParetoPoint, Requirement, ScalingPoint, SearchResult
 from advisor.engine.specs import (
     Candidate,
     ClusterSpec,
@@ -33,11 +34,7 @@ from advisor.engine.specs import (
     HardwareOption,
     LayoutRequest,
     ModelSpec,
-    ParetoPoint,
-    Requirement,
-    ScalingPoint,
     Scenario,
-    SearchResult,
     Target,
     TrainingPlan,
 )

@@ -13,14 +13,13 @@ from advisor.engine.candidates import Candidates, FloatArray
 from advisor.engine.evaluate import Evaluated
 from advisor.engine.fitting import model_state_bytes, smallest_gpu_count_that_fits, whole_servers
 from advisor.engine.machine import Machine, compute_precision, dense_peak
+from advisor.engine.search_types import Rejection, Requirement
 from advisor.engine.specs import (
     DeploymentProfile,
     HardwareOption,
     LayoutRequest,
     ModelSpec,
     Problem,
-    Rejection,
-    Requirement,
     Target,
     TrainingPlan,
 )

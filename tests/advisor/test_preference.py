@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from advisor.engine.specs import Candidate, FabricSpec, HardwareOption, Requirement, SearchResult
+from advisor.engine.search_types import Requirement, SearchResult
+from advisor.engine.specs import Candidate, FabricSpec, HardwareOption
 from advisor.preference import preferred
 from tests.advisor.jobs import H100, h100_estimate
 

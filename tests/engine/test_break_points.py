@@ -12,16 +12,9 @@ from advisor.engine import break_points as subject
 from advisor.engine.estimate import estimate
 from advisor.engine.parameters import parameter_count
 from advisor.engine.scenario_stack import stacked
+from advisor.engine.search_types import ScalingPoint
 from advisor.engine.sensitivity import base_case, with_layer_count
-from advisor.engine.specs import (
-    ClusterSpec,
-    DeploymentProfile,
-    FabricSpec,
-    LayoutRequest,
-    ScalingPoint,
-    Scenario,
-    TrainingPlan,
-)
+from advisor.engine.specs import ClusterSpec, DeploymentProfile, FabricSpec, LayoutRequest, Scenario, TrainingPlan
 from advisor.engine.units import SECONDS_PER_DAY
 from tests.engine.cases import A100, H100, LLAMA2_7B, LLAMA3_70B, MIXTRAL_8X7B
 

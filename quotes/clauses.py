@@ -226,9 +226,8 @@ def acceptance_tests(sizing: Mapping[str, Any]) -> list[dict[str, Any]]:
             row = rows.setdefault(
                 test["code"], {"code": test["code"], "name": {}, "threshold": {}, "tool": test.get("tool", "")}
             )
-            comparison = {"at_least": "≥ ", "at_most": "≤ "}.get(str(test.get("comparison", "")), "")
             row["name"][language] = test["name"]
-            row["threshold"][language] = comparison + str(test["threshold_text"])
+            row["threshold"][language] = str(test["threshold_text"])  # says "at least" and "at most" itself
     return [row if row["tool"] else {key: row[key] for key in ("code", "name", "threshold")} for row in rows.values()]
 
 

@@ -33,6 +33,7 @@ _FIRST_SCHEMA_LACKED: Snapshot = {
     "clauses": {},
     "special_terms": "",
     "controlled_parts": [],
+    "verification": None,
 }
 
 
@@ -90,8 +91,9 @@ def build(
     *,
     number: str | None = None,
     issued_at: datetime | None = None,
+    verification: dict[str, str] | None = None,
 ) -> Snapshot:
-    """The snapshot of a revision as it stands; `number` and `issued_at` are None for drafts. Reads no table."""
+    """The snapshot of a revision as it stands; number, time and verification are None for drafts. Reads no table."""
     sums = revision_totals(revision, lines)
     currency = revision.currency
     seller = revision.seller
@@ -147,6 +149,7 @@ def build(
         "terms": _terms(revision.terms),
         "customer_note": revision.customer_note,
         "sizing": revision.sizing,
+        "verification": verification,
     }
 
 
@@ -175,6 +178,8 @@ def _payment(row: Instalment, currency: str) -> dict[str, Any]:
 
 def amount_words(amount: Decimal, currency: str) -> dict[str, str]:
     """The total in words: 人民币大写 for CNY, read back before it is printed; English words for every currency."""
+    if amount < 0:  # a draft in the making; it is neither stored nor issued
+        return {"en": ""}
     words = {"en": english_words(amount, currency)}
     if currency == "CNY":
         words["zh-Hans"] = rmb_words(amount)

@@ -195,12 +195,15 @@ def copy_lines(source: QuoteRevision, target: QuoteRevision) -> list[QuoteLine]:
 
 def store_totals(revision: QuoteRevision, lines: Sequence[QuoteLine]) -> None:
     """Keep the totals beside the revision, for lists; refuses what no quotation is about."""
-    sums = revision_totals(revision, lines).totals
+    document = revision_totals(revision, lines)
+    sums = document.totals
     if abs(sums.gross) >= MAX_TOTAL:
         raise ValidationError(
             _("The total of %(total)s is above the largest that a quote may have, %(limit)s."),
             params={"total": f"{sums.gross:,f}", "limit": f"{MAX_TOTAL:,f}"},
         )
+    if sums.net < 0 or any(amounts.net < 0 for amounts in document.lines.values()):
+        raise ValidationError(_("The discount is larger than the price. Lower it."))
     revision.total_net, revision.total_gross = sums.net, sums.gross
     country = revision.seller.country if revision.seller else ""
     revision.tax_basis = tax_basis(lines, basis=revision.basis, country=country, on=revision.pricing_date)

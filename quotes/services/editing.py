@@ -19,7 +19,7 @@ from quotes.services.approvals import void_approval
 from quotes.services.creation import CONTENT_FIELDS, copy_lines, store_totals
 from quotes.services.line_edits import AddedLine, LineEdit, StaleEditError, apply_lines
 from quotes.services.log import checked, locked, log
-from quotes.states import Action, State, TransitionError
+from quotes.states import OPEN_STATES, Action, State, TransitionError
 
 # What the editor may change; basis, currency and sizing belong to the draft's making.
 EDITABLE_FIELDS = frozenset(CONTENT_FIELDS) - {
@@ -88,7 +88,7 @@ def quote_revise(*, actor: access.Actor, revision: QuoteRevision) -> QuoteRevisi
         checked(actor, Action.REVISE, current)
         newest = current.quote.revisions.order_by("-revision_index").first()
         if newest is not None and newest.pk != current.pk:
-            if newest.revises_id == current.pk and newest.state == State.DRAFT:
+            if newest.revises_id == current.pk and State(newest.state) in OPEN_STATES:
                 return newest
             if newest.state != State.CANCELLED:
                 raise TransitionError(State(newest.state), Action.REVISE)

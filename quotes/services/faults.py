@@ -76,9 +76,6 @@ def _content_faults(revision: QuoteRevision, now: datetime) -> Iterator[Fault]:
 
 
 def _money_faults(revision: QuoteRevision, lines: Sequence[QuoteLine]) -> Iterator[Fault]:
-    sums = snapshot.revision_totals(revision, lines)
-    if sums.totals.net < 0 or any(amounts.net < 0 for amounts in sums.lines.values()):
-        yield Fault(code="total_negative", message=_("The discount is larger than the price. Lower it."))
     has_line_discount = any(
         (line.discount_fraction or line.discount_amount) and not (line.discount_reason or line.change_reason.strip())
         for line in lines

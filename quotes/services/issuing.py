@@ -17,8 +17,8 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from quotes import access, numbers, snapshot
-from quotes.models import Quote, QuoteDocument, QuoteLine, QuoteRevision, end_of_day
+from quotes import access, numbers, snapshot, verification
+from quotes.models import Quote, QuoteDocument, QuoteLine, QuoteRevision, VerificationCode, end_of_day
 from quotes.pdf import render as render_pdf
 from quotes.services.approvals import require_approval
 from quotes.services.faults import Fault, IssueRefusedError, issue_faults
@@ -59,7 +59,9 @@ def quote_issue(
     for attempt in range(1, ATTEMPTS + 1):
         issued_at = now or timezone.now()
         with _number(current, issued_at) as (number, held):
-            content = snapshot.build(current, lines, number=number, issued_at=issued_at)
+            content = snapshot.build(
+                current, lines, number=number, issued_at=issued_at, verification=verification.new_verification()
+            )
             document = render(content)
             try:
                 return _store(actor, current, content, document, held)
@@ -119,6 +121,7 @@ def _store(
     current.total_gross = Decimal(content["totals"]["gross"]["amount"])
     current.save()
     QuoteDocument.objects.create(revision=current, pdf=document, sha256=current.pdf_sha256)
+    VerificationCode.objects.create(revision=current, code=content["verification"]["code"])
     log(
         actor,
         Action.ISSUE,

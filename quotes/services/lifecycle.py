@@ -53,9 +53,13 @@ class ProofFile:
 def quote_accept(
     *, actor: access.Actor, revision: QuoteRevision, reason: str, proof: ProofFile | None = None
 ) -> QuoteRevision:
-    """Record the customer's yes that reached the staff; `reason` says what proves it, `proof` is it."""
+    """Record the customer's yes that reached the staff; `reason` says what proves it, `proof` is it.
+
+    Raises `ReasonMissingError` without either.
+    """
+    access.require(actor, Action.ACCEPT, revision)
     if proof is None:
-        return _move(actor, Action.ACCEPT, revision, reason)
+        raise ReasonMissingError("An acceptance needs its proof: the signed order as a file.")
     if actor.user is None:
         raise access.NotAllowedError("An acceptance is recorded by a member of staff.")
     media_type, digest = proof.media_type, hashlib.sha256(proof.content).hexdigest()

@@ -9,8 +9,9 @@ from typing import Any
 from quotes.access import Actor
 from quotes.drafting import DraftLine
 from quotes.models import QuoteRevision
-from quotes.services import CustomerData, quote_create
+from quotes.services import CustomerData, ProofFile, quote_create
 
+PROOF = ProofFile(name="order.pdf", content=b"%PDF-1.7 signed")
 CUSTOMER = CustomerData(customer_name="样例客户（演示）", customer_address="上海市样例区 1 号")
 
 PRICE_BOOK = {

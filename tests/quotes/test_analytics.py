@@ -17,7 +17,7 @@ from quotes.models import QuoteRevision
 from quotes.services import quote_accept, quote_decline, quote_issue, quote_mark_sent, quote_revise, quote_withdraw
 from tests import factories
 from tests.quotes.desk_pages import fake_pdf
-from tests.quotes.drafts import line, make_draft
+from tests.quotes.drafts import PROOF, line, make_draft
 
 
 def _ending(**changes):
@@ -83,7 +83,9 @@ def ended(as_alice, as_carol, monkeypatch):
     won = issue(as_alice, 1_000_000)
     second = quote_revise(actor=as_alice, revision=won)
     won = quote_issue(actor=as_alice, revision=second, render=fake_pdf)
-    quote_accept(actor=as_alice, revision=quote_mark_sent(actor=as_alice, revision=won, reason="x"), reason="signed")
+    quote_accept(
+        actor=as_alice, revision=quote_mark_sent(actor=as_alice, revision=won, reason="x"), reason="signed", proof=PROOF
+    )
     quote_decline(actor=as_alice, revision=issue(as_alice, 100), reason="too dear")
     quote_withdraw(actor=as_carol, revision=issue(as_alice, 5), reason="x")
     issue(as_alice, 7, valid_through=timezone.localdate() + timedelta(days=60))

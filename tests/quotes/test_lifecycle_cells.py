@@ -14,11 +14,10 @@ from quotes import access, services
 from quotes.models import QuoteRevision
 from quotes.states import Action, Role, State, TransitionError
 from tests import factories
-from tests.quotes.drafts import make_draft
+from tests.quotes.drafts import PROOF, make_draft
 from tests.quotes.test_states import ALWAYS, BY_ROLE, OPEN
 
 D, A, S = Decimal, Action, State
-PROOF = services.ProofFile(name="order.pdf", content=b"%PDF-1.7 signed")
 
 
 def _bytes(content):

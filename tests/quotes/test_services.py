@@ -35,7 +35,7 @@ from quotes.services import (
 from quotes.services.lifecycle import ReasonMissingError
 from quotes.states import Action, State, TransitionError
 from tests import factories
-from tests.quotes.drafts import CUSTOMER, line, make_draft
+from tests.quotes.drafts import CUSTOMER, PROOF, line, make_draft
 
 D = Decimal
 
@@ -320,7 +320,7 @@ class TestRevisions:
     def test_accepted_meanwhile_the_revision_is_not_issued(self, as_alice):
         first = _issue(as_alice, make_draft(as_alice))
         second = quote_revise(actor=as_alice, revision=first)
-        quote_accept(actor=as_alice, revision=first, reason="signed copy")
+        quote_accept(actor=as_alice, revision=first, reason="signed copy", proof=PROOF)
         with pytest.raises(TransitionError):
             _issue(as_alice, second)
         assert QuoteRevision.objects.get(pk=first.pk).state == "accepted"
@@ -342,7 +342,7 @@ class TestLife:
     def test_sent_accepted(self, as_alice):
         issued = _issue(as_alice, make_draft(as_alice))
         assert quote_mark_sent(actor=as_alice, revision=issued, reason="by hand").state == "sent"
-        accepted = quote_accept(actor=as_alice, revision=issued, reason="signed copy of today")
+        accepted = quote_accept(actor=as_alice, revision=issued, reason="signed copy of today", proof=PROOF)
         assert (accepted.state, accepted.decision["reason"]) == ("accepted", "signed copy of today")
         with pytest.raises(TransitionError):
             quote_decline(actor=as_alice, revision=issued, reason="changed mind")

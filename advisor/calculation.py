@@ -181,7 +181,7 @@ def _time(estimate: Mapping[str, Any]) -> Iterator[Figure]:
     yield Figure(
         code="step_count",
         label=_("Optimizer steps"),
-        formula="⌈{a} / {b}⌉",
+        formula="ceil({a} / {b})",
         terms={"a": budget, "b": batch},
         result=math.ceil(tokens / batch.value),
         value=time["step_count"],

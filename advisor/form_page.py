@@ -15,7 +15,7 @@ from advisor.inputs import BY_QUERY
 from catalog.models import ModelArchitecture
 
 # names of the address that belong to the page and not to the case
-PAGE_NAMES = ("lang",)
+PAGE_NAMES = ("lang", "seen", "theme", "origin")
 GROUPS: dict[str, str | Promise] = {
     "model": _("Model"),
     "training": _("Training"),

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
 
 from advisor import charts, charts_choice, figures
+from advisor.answer_changes import key_figures, token
 from advisor.assumptions_page import assumption_rows
 from advisor.calculation import calculation
 from advisor.exclusions import exclusions
@@ -31,6 +32,7 @@ SAME_LOSS = 1e-9
 SEVERITIES = ("blocks", "check", "note")
 CHECK_ORDER = (*SEVERITIES, "ok")
 OWNERSHIP_TABLE_ROWS = 13
+DOWNLOADS = ("pdf", "xlsx", "csv", "json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +62,15 @@ def result_context(
         "compare_url": f"{reverse('advisor:compare')}?{query}",
         "canonical_url": f"{origin}{reverse('advisor:sizing')}?{query}",
         "api_url": _api_url(origin, query),
-        "quote_links": _quote_links(query) if best else [],
+        "quote_links": quote_links(query) if best else [],
+        "share_url": f"{origin}{reverse('advisor:sizing')}?{query}&{urlencode({'seen': token(key_figures(answer))})}",
+        "canonical_query": query,
+        "scenario_compare_url": f"{reverse('advisor:compare')}?{urlencode({'s': query})}",
+        "request_quote_url": _optional("request-quote", query),
+        "more_links": _more_links(query),
+        "downloads": [
+            {"kind": kind.upper(), "url": f"{reverse('advisor:download', args=[kind])}?{query}"} for kind in DOWNLOADS
+        ],
         "problems": sorted(answer["problems"], key=lambda problem: SEVERITIES.index(problem["severity"])),
         "announcement": _announcement(answer),
         "headline_title": _title(best),
@@ -165,7 +175,24 @@ def _api_url(origin: str, query: str) -> str:
         return ""
 
 
-def _quote_links(query: str) -> list[dict[str, str]]:
+def _optional(name: str, query: str) -> str:
+    """Address of a page that another part of the site may have; empty where it has not."""
+    try:
+        return f"{reverse(name)}?{query}"
+    except NoReverseMatch:
+        return ""
+
+
+def _more_links(query: str) -> list[dict[str, str]]:
+    pages = [
+        ("market:offers", _("Other offers"), _("Compare what others offer, by the cost of the finished run")),
+        ("market:upgrade", _("An existing cluster"), _("What to add to servers that you have")),
+    ]
+    found = [{"url": _optional(name, query), "title": title, "label": label} for name, title, label in pages]
+    return [link for link in found if link["url"]]
+
+
+def quote_links(query: str) -> list[dict[str, str]]:
     try:
         target = reverse("quotes:new")
     except NoReverseMatch:

@@ -19,12 +19,14 @@ from django.views.decorators.http import require_GET, require_POST
 from django.views.decorators.vary import vary_on_headers
 
 from advisor import method_text
+from advisor.answer_changes import changes, key_figures, read_token
 from advisor.compare_page import comparison
 from advisor.form_page import expert_groups, is_asked, page_form
 from advisor.glossary import CHAPTERS
 from advisor.inputs import InputError
 from advisor.method_page import constants, sections
 from advisor.result_page import EXAMPLE_QUERY, asked_parameter_count, result_context
+from advisor.scenario_views import compare_scenarios
 from advisor.services import scenario_search
 from advisor.validation_page import validation as stored_validation
 
@@ -47,6 +49,8 @@ def sizing(request: HttpRequest) -> HttpResponse:
         else:
             origin = f"{request.scheme}://{request.get_host()}"
             context |= result_context(answer, checked=form.checked, query=form.query, origin=origin)
+            if seen := read_token(request.GET.get("seen", "")):
+                context["changes"] = changes(seen, key_figures(answer))
     context["form_groups"] = expert_groups(form)
     is_refused = form.is_bound and bool(form.errors)
     htmx = request.htmx  # type: ignore[attr-defined]
@@ -65,6 +69,11 @@ def sizing(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def compare(request: HttpRequest) -> HttpResponse:
+    """Scenarios (`s`) beside each other, or one case on several GPUs."""
+    return compare_scenarios(request) if "s" in request.GET else compare_gpus(request)
+
+
+def compare_gpus(request: HttpRequest) -> HttpResponse:
     """The case of the query string on each of its GPUs, or on those that its answer ranks first."""
     form = page_form(request.GET if is_asked(request.GET) else None)
     context: dict[str, Any] = {"form": form, "example_query": EXAMPLE_QUERY, "raw_query": request.GET.urlencode()}

@@ -56,13 +56,14 @@ class LanguageMiddleware:
         from_query = language_code(request.GET.get("lang"))
         from_cookie = language_code(request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME))
         is_api = request.path.startswith("/api/")
+        is_embedded = request.path.startswith("/embed/")  # a frame on other sites: no cookies
         language = from_query or (None if is_api else from_cookie) or self._accepted(request)
         translation.activate(language)
         request.LANGUAGE_CODE = language
         response = self.get_response(request)
         patch_vary_headers(response, ["Accept-Language"] if is_api else ["Accept-Language", "Cookie"])
         response.headers.setdefault("Content-Language", "zh-Hans" if language == "zh-hans" else "en")
-        if from_query and not is_api and from_query != from_cookie:
+        if from_query and not is_api and not is_embedded and from_query != from_cookie:
             response.set_cookie(
                 settings.LANGUAGE_COOKIE_NAME, from_query, max_age=31_536_000, samesite="Lax", secure=settings.HTTPS
             )

@@ -54,16 +54,23 @@ CHECKS: dict[str, str | Promise] = {
         "%(core_count)s cores of %(first)s for %(gpu_count)s GPUs; the rule asks for %(cores_wanted)s."
     ),
     "pcie_lanes_switched": _(
-        "GPUs, NICs and drives want %(lanes_wanted)s PCIe lanes, %(first)s gives %(lanes_given)s; PCIe switches in "
-        "%(second)s share them, GPU-to-NIC traffic stays behind the switch."
+        "%(switch_count)s PCIe switches in %(second)s, %(gpus_per_switch)s GPUs and %(nics_per_switch)s NICs on each: "
+        "GPU-to-NIC traffic stays behind the switch, an uplink of x%(uplink_lanes)s leaves each GPU "
+        "%(gpu_host_bytes_per_second)s to the host. Uplinks and drives want %(lanes_wanted)s lanes, %(first)s gives "
+        "%(lanes_given)s."
+    ),
+    "pcie_uplinks_exceeded": _(
+        "Uplinks of the PCIe switches, further NICs and drives want %(lanes_wanted)s lanes in %(second)s, %(first)s "
+        "gives %(lanes_given)s."
     ),
     "pcie_lanes_exceeded": _(
-        "GPUs, NICs and drives want %(lanes_wanted)s PCIe lanes, %(first)s gives %(lanes_given)s in %(second)s."
+        "%(gpu_count)s GPUs, %(nic_count)s NICs and %(ssd_count)s drives over %(socket_count)s sockets want "
+        "%(lanes_wanted)s PCIe lanes of the fuller one, %(first)s gives %(lanes_given)s in %(second)s."
     ),
     "pcie_lanes_unconfirmed": _(
-        "GPUs, NICs and drives want %(lanes_wanted)s PCIe lanes, %(first)s gives %(lanes_given)s; whether "
-        "%(second)s has "
-        "PCIe switches is not published."
+        "%(gpu_count)s GPUs, %(nic_count)s NICs and %(ssd_count)s drives over %(socket_count)s sockets want "
+        "%(lanes_wanted)s PCIe lanes of the fuller one, %(first)s gives %(lanes_given)s; whether %(second)s has PCIe "
+        "switches is not published."
     ),
     "memory_type_mismatch": _("%(first)s is %(memory_type)s, %(second)s takes %(server_memory_type)s."),
     "memory_slots_exceeded": _(

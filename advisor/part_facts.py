@@ -22,6 +22,7 @@ from advisor.parts import (
     ServerPart,
     SsdPart,
     SwitchPart,
+    form_factors,
 )
 
 
@@ -63,7 +64,7 @@ def server_facts(part: ServerPart) -> facts.ServerPart:
         max_memory_bytes=part.max_memory_bytes,
         has_pcie_switch=part.has_pcie_switch,
         nvme_bay_count=part.nvme_bays,
-        nvme_form_factors=_form_factors(part.nvme_form_factor),
+        nvme_form_factors=form_factors(part.nvme_form_factor),
         nic_slot_count=part.nic_slots,
         rack_units=part.rack_units,
         psu_count=part.psu_count,
@@ -72,11 +73,6 @@ def server_facts(part: ServerPart) -> facts.ServerPart:
         max_watts=part.max_watts,
         cooling=part.cooling or None,
     )
-
-
-def _form_factors(text: str) -> frozenset[str]:
-    """`U.2/U.3 2.5in` or `U.2 / E3.S` as {"U.2", "U.3"} or {"U.2", "E3.S"}; a U.3 drive fits a U.2 bay's successor."""
-    return frozenset(word for word in re.findall(r"[A-Z]\d?\.\w+|E\d\.\w", text))
 
 
 def cpu_facts(part: CpuPart) -> facts.CpuPart:
@@ -112,7 +108,7 @@ def ssd_facts(part: SsdPart) -> facts.SsdPart:
         sku=part.sku,
         name=part.name,
         pcie_generation=part.pcie_generation,
-        form_factors=_form_factors(part.form_factor),
+        form_factors=form_factors(part.form_factor),
         capacity_bytes=part.capacity_bytes,
     )
 

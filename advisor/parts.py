@@ -5,10 +5,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from advisor.engine.specs import GpuSpec, Precision
+
+
+def form_factors(text: str) -> frozenset[str]:
+    """`U.2/U.3 2.5in` or `U.2 / E3.S` as {"U.2", "U.3"} or {"U.2", "E3.S"}; a U.3 drive fits a U.2 bay's successor."""
+    return frozenset(word for word in re.findall(r"[A-Z]\d?\.\w+|E\d\.\w", text))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from advisor.engine.units import GIGA, TERA, bytes_per_second_from_gbit
 from advisor.figures import format_gib
-from advisor.parts import CpuPart, GpuPart, MemoryPart, NicPart, Parts, ServerPart, SsdPart
+from advisor.parts import CpuPart, GpuPart, MemoryPart, NicPart, Parts, ServerPart, SsdPart, form_factors
 
 # Planning rules, shown with every line they make. Sources in the `source_rule` texts below.
 CORES_PER_GPU = 8  # data loading and one launcher process per GPU; planning value of this catalogue
@@ -332,9 +332,10 @@ def _drives(
 ) -> tuple[SsdPart | None, int, Chosen | None]:
     """Drives of the server's PCIe generation, at least two, for the local share of data and checkpoints."""
     generation = min(server.pcie_generation, PCIE_5)
-    fitting = [drive for drive in parts.ssds.values() if drive.pcie_generation == generation]
+    in_bays = [drive for drive in parts.ssds.values() if _fits_bays(drive, server)]
+    fitting = [drive for drive in in_bays if drive.pcie_generation == generation]
     if not fitting:
-        fitting = [drive for drive in parts.ssds.values() if drive.pcie_generation <= generation]
+        fitting = [drive for drive in in_bays if drive.pcie_generation <= generation]
     if not fitting:
         return None, 0, None
     bays = server.nvme_bays or STANDARD_GPUS_PER_SERVER
@@ -358,6 +359,12 @@ def _drives(
             source_rule=_("At least two drives, of the server's PCIe generation."),
         ),
     )
+
+
+def _fits_bays(drive: SsdPart, server: ServerPart) -> bool:
+    """By form factor; bays that the maker does not describe take any drive."""
+    bays = form_factors(server.nvme_form_factor)
+    return not bays or bool(bays & form_factors(drive.form_factor))
 
 
 def _drive_count(drive: SsdPart, needed: float) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from advisor.engine import compatibility_lanes as lane_rules
 from advisor.engine import compatibility_memory as memory_rules
 from advisor.engine import compatibility_network as network_rules
 from advisor.engine import compatibility_server as server_rules
@@ -105,7 +106,7 @@ def _server_checks(build: Build, candidates: Candidates) -> tuple[Check | None, 
     found: list[Check | None] = [
         server_rules.gpu_in_server(gpu, server, candidates.servers),
         server_rules.gpu_slots(gpu, build.gpu_count, server, candidates.servers),
-        server_rules.gpu_link_generation(gpu, server),
+        server_rules.gpu_link_generation(gpu, server, candidates.servers),
         server_rules.platform_wanted(
             server, build.wanted_memory_type, build.wanted_pcie_generation, candidates.servers
         ),
@@ -118,8 +119,16 @@ def _server_checks(build: Build, candidates: Candidates) -> tuple[Check | None, 
         found += [
             server_rules.cpu_in_server(build.cpu, build.cpu_count, server, candidates.cpus),
             server_rules.cpu_cores(build.cpu, build.cpu_count, build.gpu_count, cores, candidates.cpus),
-            server_rules.pcie_lane_budget(
-                build.cpu, build.cpu_count, server, build.gpu_count, build.nic_count, build.ssd_count
+            lane_rules.pcie_lanes(
+                gpu,
+                build.gpu_count,
+                build.cpu,
+                build.cpu_count,
+                server,
+                nic_count=build.nic_count,
+                ssd_count=build.ssd_count,
+                cpus=candidates.cpus,
+                servers=candidates.servers,
             ),
         ]
     return tuple(found)
@@ -131,7 +140,7 @@ def _memory_checks(build: Build, candidates: Candidates) -> tuple[Check | None, 
     if memory is not None:
         found += [
             memory_rules.memory_type(memory, server, candidates.memories),
-            memory_rules.memory_slots(memory, build.memory_count, server),
+            memory_rules.memory_slots(memory, build.memory_count, server, candidates.memories),
             memory_rules.memory_maximum(memory, build.memory_count, server),
             memory_rules.memory_capacity(
                 memory.capacity_bytes * build.memory_count, build.gpu, build.gpu_count, build.host_memory_need_bytes
@@ -140,7 +149,9 @@ def _memory_checks(build: Build, candidates: Candidates) -> tuple[Check | None, 
     if memory is not None and cpu is not None:
         found += [
             memory_rules.memory_channels(memory, build.memory_count, cpu, build.cpu_count, server),
-            memory_rules.memory_bandwidth(memory, build.memory_count, cpu, build.cpu_count, build.gpu, build.gpu_count),
+            memory_rules.memory_bandwidth(
+                memory, build.memory_count, cpu, build.cpu_count, build.gpu, build.gpu_count, candidates.memories
+            ),
         ]
     if build.ssd is not None:
         found += [
@@ -155,7 +166,7 @@ def _network_checks(build: Build, candidates: Candidates) -> tuple[Check | None,
     if nic is None:
         return ()
     found: list[Check | None] = [
-        network_rules.nic_slots(nic, build.nic_count, build.server),
+        network_rules.nic_slots(nic, build.nic_count, build.server, candidates.nics),
         network_rules.nic_pcie_rate(nic, build.server, candidates.nics),
         network_rules.nics_per_gpu(nic, build.nic_count, build.gpu_count),
     ]
@@ -174,11 +185,11 @@ def _network_checks(build: Build, candidates: Candidates) -> tuple[Check | None,
 
 
 def _site_checks(build: Build, candidates: Candidates) -> tuple[Check | None, ...]:
-    found: list[Check | None] = [site_rules.psu_redundancy(build.server)]
+    found: list[Check | None] = [site_rules.psu_redundancy(build.server, candidates.servers)]
     if build.rack is not None:
         found += [
             site_rules.cooling(build.server, build.rack, candidates.racks),
             site_rules.rack_power(build.server, build.servers_per_rack, build.rack, candidates.racks),
-            site_rules.rack_space(build.server, build.servers_per_rack, build.rack),
+            site_rules.rack_space(build.server, build.servers_per_rack, build.rack, candidates.racks),
         ]
     return tuple(found)

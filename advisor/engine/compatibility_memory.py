@@ -38,30 +38,45 @@ def memory_type(memory: MemoryPart, server: ServerPart, memories: Iterable[Memor
     )
 
 
-def memory_slots(memory: MemoryPart, module_count: int, server: ServerPart) -> Check | None:
-    """M2: not more modules than slots."""
+def memory_slots(
+    memory: MemoryPart, module_count: int, server: ServerPart, memories: Iterable[MemoryPart] = ()
+) -> Check | None:
+    """M2: not more modules than slots. Nearest: the smallest module that holds the same in the slots there are."""
     if server.dimm_slot_count is None or module_count <= server.dimm_slot_count:
         return None
+    slots, total = server.dimm_slot_count, memory.capacity_bytes * module_count
+    nearest = nearest_part(
+        memories,
+        lambda other: (
+            other.memory_type == server.memory_type
+            and other.module == memory.module
+            and other.capacity_bytes * slots >= total
+        ),
+        lambda other: other.capacity_bytes,
+    )
     return Check(
         code="memory_slots_exceeded",
         severity="blocks",
         rule="M2",
         parts=(memory.sku, server.sku),
-        figures={"module_count": module_count, "slot_count": server.dimm_slot_count},
+        figures={"module_count": module_count, "slot_count": slots},
+        nearest=nearest.sku if nearest else None,
     )
 
 
 def memory_maximum(memory: MemoryPart, module_count: int, server: ServerPart) -> Check | None:
-    """M2: not more capacity than the maker supports."""
+    """M2: not more capacity than the maker supports. Nearest: as many of these modules as stay within it."""
     total = memory.capacity_bytes * module_count
     if server.max_memory_bytes is None or total <= server.max_memory_bytes:
         return None
+    fitting = int(server.max_memory_bytes // memory.capacity_bytes)
     return Check(
         code="memory_above_maximum",
         severity="blocks",
         rule="M2",
         parts=(memory.sku, server.sku),
         figures={"memory_bytes": total, "max_memory_bytes": server.max_memory_bytes},
+        nearest=f"{fitting} x {memory.sku}" if fitting else None,
     )
 
 
@@ -107,9 +122,18 @@ def memory_capacity(host_memory_bytes: float, gpu: GpuPart, gpu_count: int, need
 
 
 def memory_bandwidth(
-    memory: MemoryPart, module_count: int, cpu: CpuPart, cpu_count: int, gpu: GpuPart, gpu_count: int
+    memory: MemoryPart,
+    module_count: int,
+    cpu: CpuPart,
+    cpu_count: int,
+    gpu: GpuPart,
+    gpu_count: int,
+    memories: Iterable[MemoryPart] = (),
 ) -> Check | None:
-    """M2: the memory channels in use must carry what all GPUs can draw through PCIe at once."""
+    """M2: the memory channels in use must carry what all GPUs can draw through PCIe at once.
+
+    Nearest: the same modules on every channel where that is enough, else a faster module of the type.
+    """
     if memory.bytes_per_second is None:
         return None
     channels = min(module_count, cpu.memory_channel_count * cpu_count)
@@ -123,7 +147,21 @@ def memory_bandwidth(
         rule="M2",
         parts=(memory.sku, gpu.sku),
         figures={"memory_bytes_per_second": given, "gpu_bytes_per_second": wanted, "channel_count": channels},
+        nearest=_faster_memory(memory, cpu.memory_channel_count * cpu_count, wanted, memories),
     )
+
+
+def _faster_memory(memory: MemoryPart, channel_count: int, wanted: float, memories: Iterable[MemoryPart]) -> str | None:
+    if channel_count * (memory.bytes_per_second or 0.0) >= wanted:
+        return f"{channel_count} x {memory.sku}"
+    nearest = nearest_part(
+        memories,
+        lambda other: (
+            other.memory_type == memory.memory_type and channel_count * (other.bytes_per_second or 0.0) >= wanted
+        ),
+        lambda other: abs(other.capacity_bytes - memory.capacity_bytes),
+    )
+    return nearest.sku if nearest else None
 
 
 def ssd_generation(ssd: SsdPart, server: ServerPart, ssds: Iterable[SsdPart] = ()) -> Check | None:
@@ -171,6 +209,22 @@ def ssd_bays(ssd: SsdPart, ssd_count: int, server: ServerPart, ssds: Iterable[Ss
             nearest=nearest.sku if nearest else None,
         )
     if server.nvme_bay_count is not None and ssd_count > server.nvme_bay_count:
-        figures = {"ssd_count": ssd_count, "bay_count": server.nvme_bay_count}
-        return Check(code="ssd_bays_exceeded", severity="blocks", rule="M3", parts=parts, figures=dict(figures))
+        bays, total = server.nvme_bay_count, ssd.capacity_bytes * ssd_count
+        larger = nearest_part(
+            ssds,
+            lambda other: (
+                other.capacity_bytes * bays >= total
+                and (not server.nvme_form_factors or bool(other.form_factors & server.nvme_form_factors))
+                and other.pcie_generation == ssd.pcie_generation
+            ),
+            lambda other: other.capacity_bytes,
+        )
+        return Check(
+            code="ssd_bays_exceeded",
+            severity="blocks",
+            rule="M3",
+            parts=parts,
+            figures={"ssd_count": ssd_count, "bay_count": bays},
+            nearest=larger.sku if larger else None,
+        )
     return None

@@ -49,17 +49,33 @@ def infiniband_name(generation: str, bits_per_second: float) -> Check | None:
     )
 
 
-def nic_slots(nic: NicPart, nic_count: int, server: ServerPart) -> Check | None:
-    """M4: not more NICs than slots."""
+def nic_slots(nic: NicPart, nic_count: int, server: ServerPart, nics: Iterable[NicPart] = ()) -> Check | None:
+    """M4: not more NICs than slots. Nearest: the slowest NIC that carries the same rate through the slots there are."""
     if server.nic_slot_count is None or nic_count <= server.nic_slot_count:
         return None
+    slots, wanted = server.nic_slot_count, nic_count * nic.port_count * nic.bits_per_second_per_port
+    nearest = nearest_part(
+        nics,
+        lambda other: (
+            slots * other.port_count * other.bits_per_second_per_port >= wanted
+            and nic.protocol in (other.protocol, UNIVERSAL)
+            and _fits_link(other, server)
+        ),
+        lambda other: other.port_count * other.bits_per_second_per_port,
+    )
     return Check(
         code="nic_slots_exceeded",
         severity="blocks",
         rule="M4",
         parts=(nic.sku, server.sku),
-        figures={"nic_count": nic_count, "slot_count": server.nic_slot_count},
+        figures={"nic_count": nic_count, "slot_count": slots},
+        nearest=nearest.sku if nearest else None,
     )
+
+
+def _fits_link(nic: NicPart, server: ServerPart) -> bool:
+    line, link, _generation = _nic_rates(nic, server)
+    return line <= link
 
 
 def _nic_rates(nic: NicPart, server: ServerPart) -> tuple[float, float, int]:
@@ -109,6 +125,7 @@ def nics_per_gpu(nic: NicPart, nic_count: int, gpu_count: int) -> Check | None:
         rule="M4",
         parts=(nic.sku,),
         figures={"nic_count": nic_count, "gpu_count": gpu_count, "bits_per_second_per_gpu": total / gpu_count},
+        nearest=f"{gpu_count} x {nic.sku}",
     )
 
 

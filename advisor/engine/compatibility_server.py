@@ -18,11 +18,7 @@ from advisor.engine.parts import (
     pcie_bytes_per_second,
 )
 
-GPU_LANES = NIC_LANES = 16
-NVME_LANES = 4
 BOARD_FORM_FACTORS = ("SXM", "OAM")
-# Lanes per socket that two EPYC sockets give up for three links between them (x16 each); a fourth is possible.
-EPYC_INTERCONNECT_LANES = 48
 
 
 def gpu_in_server(gpu: GpuPart, server: ServerPart, servers: Iterable[ServerPart] = ()) -> Check | None:
@@ -71,6 +67,7 @@ def gpu_slots(gpu: GpuPart, gpu_count: int, server: ServerPart, servers: Iterabl
             rule="M1",
             parts=(gpu.sku, server.sku),
             figures={"gpu_count": gpu_count, "gpus_per_baseboard": gpu.gpus_per_baseboard},
+            nearest=f"{-(-gpu_count // gpu.gpus_per_baseboard) * gpu.gpus_per_baseboard} x {gpu.sku}",
         )
     return None
 
@@ -80,14 +77,25 @@ def is_board_gpu(gpu: GpuPart) -> bool:
     return gpu.form_factor.startswith(BOARD_FORM_FACTORS)
 
 
-def gpu_link_generation(gpu: GpuPart, server: ServerPart) -> Check | None:
-    """M1: a link runs at the older of both generations. GPU older: a note; server older: a loss to confirm."""
+def gpu_link_generation(gpu: GpuPart, server: ServerPart, servers: Iterable[ServerPart] = ()) -> Check | None:
+    """M1: a link runs at the older of both generations. GPU older: a note; server older: a loss to confirm.
+
+    Nearest: a server of the GPU's generation that takes it; only a slower server needs one.
+    """
     if server.pcie_generation is None or gpu.pcie_generation == server.pcie_generation:
         return None
     linked = min(gpu.pcie_generation, server.pcie_generation)
+    is_server_older = linked != gpu.pcie_generation
+    nearest = None
+    if is_server_older:
+        nearest = nearest_part(
+            servers,
+            lambda other: gpu.sku in other.supported_gpu_skus and (other.pcie_generation or 0) >= gpu.pcie_generation,
+            lambda other: abs(other.gpu_slot_count - server.gpu_slot_count),
+        )
     return Check(
-        code="gpu_links_below_server" if linked == gpu.pcie_generation else "server_links_below_gpu",
-        severity="note" if linked == gpu.pcie_generation else "check",
+        code="server_links_below_gpu" if is_server_older else "gpu_links_below_server",
+        severity="check" if is_server_older else "note",
         rule="M1",
         parts=(gpu.sku, server.sku),
         figures={
@@ -95,6 +103,7 @@ def gpu_link_generation(gpu: GpuPart, server: ServerPart) -> Check | None:
             "server_pcie_generation": server.pcie_generation,
             "link_bytes_per_second": pcie_bytes_per_second(linked, gpu.pcie_lanes),
         },
+        nearest=nearest.sku if nearest else None,
     )
 
 
@@ -152,34 +161,6 @@ def _cpu_fits(cpu: CpuPart, cpu_count: int, server: ServerPart) -> bool:
         and server.fixed_cpu_sku in (None, cpu.sku)
         and cpu_count <= min(server.cpu_socket_count, cpu.max_socket_count)
         and (not server.cpu_family_codes or cpu.family_code in server.cpu_family_codes)
-    )
-
-
-def usable_pcie_lanes(cpu: CpuPart, cpu_count: int) -> int:
-    """PCIe lanes of all sockets for devices; two EPYC give up 48 each for the links between them (256 - 96 = 160)."""
-    is_epyc_pair = cpu_count == 2 and cpu.socket.startswith("SP")
-    return cpu_count * (cpu.pcie_lanes - (EPYC_INTERCONNECT_LANES if is_epyc_pair else 0))
-
-
-def pcie_lane_budget(
-    cpu: CpuPart, cpu_count: int, server: ServerPart, gpu_count: int, nic_count: int, ssd_count: int
-) -> Check | None:
-    """M1: lanes of GPUs and NICs (x16) and drives (x4) against the CPUs'; switches on the board share lanes."""
-    wanted = gpu_count * GPU_LANES + nic_count * NIC_LANES + ssd_count * NVME_LANES
-    given = usable_pcie_lanes(cpu, cpu_count)
-    if wanted <= given:
-        return None
-    code, severity = {
-        True: ("pcie_lanes_switched", "note"),
-        False: ("pcie_lanes_exceeded", "blocks"),
-        None: ("pcie_lanes_unconfirmed", "check"),
-    }[server.has_pcie_switch]
-    return Check(
-        code=code,
-        severity=severity,
-        rule="M1",
-        parts=(cpu.sku, server.sku),
-        figures={"lanes_wanted": wanted, "lanes_given": given, "oversubscription": wanted / given},
     )
 
 

@@ -10,17 +10,26 @@ from advisor.engine.parts import Check, RackPart, ServerPart, nearest_part
 _REDUNDANCY = re.compile(r"^(\d+)\+(\d+)")
 
 
-def psu_redundancy(server: ServerPart) -> Check | None:
-    """M5: the supplies that remain after the stated failures must carry the maximum power.
-
-    "4+2" means that 2 of 6 may fail. A fault-tolerant kind ("FTR") keeps running but slows the GPUs, a note. Without a
-    stated redundancy the server must at least bear the loss of one supply.
-    """
-    if server.psu_count is None or server.psu_watts is None or server.max_watts is None:
+def _watts_left(server: ServerPart) -> tuple[int, float] | None:
+    """Supplies that may fail, and what the others then give; None where the maker does not say. [1], [W]"""
+    if server.psu_count is None or server.psu_watts is None:
         return None
     match = _REDUNDANCY.match(server.psu_redundancy or "")
     spare_count = int(match.group(2)) if match else 1
-    left = (server.psu_count - spare_count) * server.psu_watts
+    return spare_count, (server.psu_count - spare_count) * server.psu_watts
+
+
+def psu_redundancy(server: ServerPart, servers: Iterable[ServerPart] = ()) -> Check | None:
+    """M5: the supplies that remain after the stated failures must carry the maximum power.
+
+    "4+2" means that 2 of 6 may fail. A fault-tolerant kind ("FTR") keeps running but slows the GPUs, a note. Without a
+    stated redundancy the server must at least bear the loss of one supply. Nearest: a server with as many GPUs of the
+    same kinds whose remaining supplies carry it.
+    """
+    rest = _watts_left(server)
+    if rest is None or server.max_watts is None or server.psu_count is None:
+        return None
+    spare_count, left = rest
     is_fault_tolerant = "FTR" in (server.psu_redundancy or "")
     figures = {
         "psu_count": server.psu_count,
@@ -31,12 +40,24 @@ def psu_redundancy(server: ServerPart) -> Check | None:
     }
     if left >= server.max_watts and not is_fault_tolerant:
         return None
+    nearest = nearest_part(
+        servers,
+        lambda other: (
+            bool(other.supported_gpu_skus & server.supported_gpu_skus)
+            and other.gpu_slot_count == server.gpu_slot_count
+            and "FTR" not in (other.psu_redundancy or "")
+            and other.max_watts is not None
+            and (_watts_left(other) or (0, 0.0))[1] >= max(other.max_watts, server.max_watts or 0.0)
+        ),
+        lambda other: other.max_watts or 0.0,
+    )
     return Check(
         code="psu_fault_tolerant_only" if is_fault_tolerant else "psu_redundancy_short",
         severity="note" if is_fault_tolerant else "check",
         rule="M5",
         parts=(server.sku,),
         figures=dict(figures),
+        nearest=nearest.sku if nearest else None,
     )
 
 
@@ -69,20 +90,29 @@ def rack_power(
     )
 
 
-def rack_space(server: ServerPart, server_count_per_rack: int, rack: RackPart) -> Check | None:
-    """M5: height units of the servers in one rack."""
+def rack_space(
+    server: ServerPart, server_count_per_rack: int, rack: RackPart, racks: Iterable[RackPart] = ()
+) -> Check | None:
+    """M5: height units of the servers in one rack. Nearest: a higher rack of the same cooling."""
     if server.rack_units is None or server.rack_units * server_count_per_rack <= rack.rack_units:
         return None
+    wanted = server.rack_units * server_count_per_rack
+    nearest = nearest_part(
+        racks,
+        lambda other: other.rack_units >= wanted and is_cooled(server, other),
+        lambda other: other.rack_units,
+    )
     return Check(
         code="rack_space_exceeded",
         severity="blocks",
         rule="M5",
         parts=(server.sku, rack.sku),
         figures={
-            "units_wanted": server.rack_units * server_count_per_rack,
+            "units_wanted": wanted,
             "rack_units": rack.rack_units,
             "server_count_that_fits": int(rack.rack_units // server.rack_units),
         },
+        nearest=nearest.sku if nearest else None,
     )
 
 

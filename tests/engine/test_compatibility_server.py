@@ -129,33 +129,6 @@ class TestCpu:
         assert CPUS[check.nearest].core_count >= 64
 
 
-class TestLanes:
-    def test_two_epyc_leave_160(self):
-        # catalogue: "160 usable lanes on two sockets (3 xGMI links; 128 with 4)"
-        assert rules.usable_pcie_lanes(EPYC_9554, 2) == 160
-        assert rules.usable_pcie_lanes(EPYC_9554, 1) == 128
-
-    def test_two_xeon_have_160(self):
-        assert rules.usable_pcie_lanes(XEON_8558, 2) == 160
-
-    def test_direct_attachment_of_four_cards_fits(self):
-        # 4 x 16 + 2 x 16 + 4 x 4 = 112 of 160
-        assert rules.pcie_lane_budget(XEON_8558, 2, R760XA, 4, 2, 4) is None
-
-    def test_too_many_without_a_switch(self):
-        check = rules.pcie_lane_budget(XEON_8558, 2, R760XA, 4, 8, 8)
-        assert (check.code, check.severity, check.figures["lanes_wanted"]) == ("pcie_lanes_exceeded", "blocks", 224)
-
-    def test_switched_board_shares(self):
-        check = rules.pcie_lane_budget(XEON_8558, 2, XE9680, 8, 8, 8)
-        assert (check.code, check.severity) == ("pcie_lanes_switched", "note")
-        assert check.figures["oversubscription"] == pytest.approx(288 / 160)
-
-    def test_unknown_switch_must_be_confirmed(self):
-        server = SERVERS["supermicro-as-4125gs-tnrt"]
-        assert rules.pcie_lane_budget(EPYC_9554, 2, server, 8, 2, 4).severity == "check"
-
-
 class TestGrowth:
     def test_boards_grow_by_servers_only(self):
         assert rules.growth(H100, 8, DGX_H100).code == "growth_by_servers_only"

@@ -308,6 +308,7 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
+        "quotes.api.schemas.add_quote_components",
         "advisor.api.schemas.add_components",
         "advisor.api.market_schemas.add_market_components",
     ],

@@ -12,6 +12,8 @@ import pytest
 from advisor.api.schemas import components
 from advisor.input_fields import BY_QUERY, TABLE
 from advisor.input_kinds import ESTIMATE, RECOMMENDATION
+from quotes.api.schemas import components as quote_components
+from quotes.api.urls import STEPS
 
 RECORDED = Path(__file__).with_name("names.json")
 
@@ -30,7 +32,7 @@ def properties(schemas: dict[str, Any], schema: dict[str, Any], place: str = "")
 
 
 def present_names() -> dict[str, list[str]]:
-    schemas = components()
+    schemas, quote_schemas = components(), quote_components()
     return {
         "estimate request": sorted(TABLE[ESTIMATE]),
         "recommendation request": sorted(TABLE[RECOMMENDATION]),
@@ -41,6 +43,9 @@ def present_names() -> dict[str, list[str]]:
         "estimate answer": sorted(set(properties(schemas, schemas["EstimateAnswer"]))),
         "recommendation answer": sorted(set(properties(schemas, schemas["RecommendationAnswer"]))),
         "problem": sorted(set(properties(schemas, schemas["Problem"]))),
+        "quote answer": sorted(set(properties(quote_schemas, quote_schemas["QuoteAnswer"]))),
+        "quote row": sorted(set(properties(quote_schemas, quote_schemas["QuoteRowAnswer"]))),
+        "quote steps": sorted(STEPS),
     }
 
 

@@ -1,0 +1,134 @@
+"""Idempotency-Key: the same call is done once, another body is refused, a running one is waited for."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from quotes.api import examples, idempotency
+from quotes.models import IdempotentCall, OutboxMail, Quote, QuoteRevision
+from quotes.services import quote_issue
+from tests import factories
+from tests.quotes.drafts import make_draft
+from tests.quotes.test_api import QUOTES, Api, _bytes, path, problem
+
+
+@pytest.fixture
+def api(alice):
+    return Api(alice)
+
+
+@pytest.fixture
+def draft(as_alice):
+    return make_draft(as_alice)
+
+
+@pytest.fixture(autouse=True)
+def _fast_pdf(monkeypatch):
+    monkeypatch.setattr(quote_issue, "__kwdefaults__", quote_issue.__kwdefaults__ | {"render": _bytes})
+
+
+def create(api, key, body=examples.FROM_LINES):
+    return api.post(QUOTES, body, Idempotency_Key=key)
+
+
+def test_the_same_key_gives_the_same_answer(api):
+    first, second = create(api, "a"), create(api, "a")
+    assert first.status_code == second.status_code == 201
+    assert first.json() == second.json()
+    assert first["ETag"] == second["ETag"]
+    assert "Idempotent-Replayed" not in first
+    assert second["Idempotent-Replayed"] == "true"
+    assert Quote.objects.count() == 1
+
+
+def test_another_key_is_another_quote(api):
+    create(api, "a")
+    create(api, "b")
+    assert Quote.objects.count() == 2
+
+
+def test_another_body_under_the_same_key_is_refused(api):
+    create(api, "a")
+    errors = problem(create(api, "a", examples.FROM_LINES | {"project": "x"}), 422, "invalid_request")["errors"]
+    assert errors[0]["code"] == "idempotency_key_reused"
+    assert Quote.objects.count() == 1
+
+
+def test_another_address_under_the_same_key_is_refused(api, draft):
+    create(api, "a")
+    problem(api.post(path(draft, "submit"), {}, Idempotency_Key="a"), 422, "invalid_request")
+
+
+def test_keys_of_two_tokens_are_two(api, carol):
+    create(api, "a")
+    assert create(Api(carol), "a").status_code == 201
+    assert Quote.objects.count() == 2
+
+
+def test_a_refused_call_may_be_mended_under_its_key(api):
+    problem(create(api, "a", examples.FROM_LINES | {"basis": "gift"}), 422, "invalid_request")
+    assert create(api, "a").status_code == 201
+
+
+def test_a_refused_step_is_not_kept(api, as_alice):
+    incomplete = make_draft(as_alice, lines=[("2", None, "0.13")])
+    problem(api.post(path(incomplete, "issue"), Idempotency_Key="a"), 422, "invalid_request")
+    assert not IdempotentCall.objects.exists()
+
+
+def test_issue_needs_one(api, draft):
+    problem(api.post(path(draft, "issue")), 400, "idempotency_key_required")
+    draft.refresh_from_db()
+    assert draft.state == "draft"
+
+
+@pytest.mark.parametrize("key", ["x" * 256, "a b", "schlüssel"])
+def test_a_malformed_key_is_refused(api, draft, key):
+    problem(api.post(path(draft, "issue"), Idempotency_Key=key), 400, "idempotency_key_invalid")
+
+
+def test_two_clicks_on_issue_take_one_number(api, draft):
+    first, second = (api.post(path(draft, "issue"), Idempotency_Key="a").json() for _click in range(2))
+    assert first["number"] == second["number"]
+    assert QuoteRevision.objects.exclude(number=None).count() == 1
+
+
+def test_two_clicks_on_send_send_one_mail(api, draft):
+    api.post(path(draft, "issue"), Idempotency_Key="a")
+    for _click in range(2):
+        assert api.post(path(draft, "send"), examples.SEND, Idempotency_Key="b").status_code == 200
+    assert OutboxMail.objects.count() == 1
+
+
+def test_a_running_call_is_waited_for(api):
+    create(api, "a")
+    IdempotentCall.objects.update(status=None)
+    response = create(api, "a")
+    problem(response, 409, "idempotent_call_running")
+    assert int(response["Retry-After"]) >= 1
+
+
+def test_a_call_that_died_is_done_anew_and_makes_nothing_twice(api):
+    first = create(api, "a").json()
+    past = timezone.now() - timedelta(seconds=1)
+    IdempotentCall.objects.update(status=None, held_until=past)  # made the quote, died before it kept its answer
+    second = create(api, "a")
+    assert second.status_code == 201
+    assert second.json()["id"] == first["id"]
+    assert Quote.objects.count() == 1
+
+
+def test_a_key_is_free_again_after_a_day(api):
+    create(api, "a")
+    IdempotentCall.objects.update(created_at=timezone.now() - idempotency.KEPT - timedelta(seconds=1))
+    assert create(api, "a", examples.FROM_LINES | {"project": "x"}).status_code == 201
+
+
+def test_a_kept_answer_is_for_its_caller_only(api, draft):
+    """The replay passes through the same doors: who no longer sees the quote gets 404, not the kept body."""
+    api.post(path(draft, "submit"), {}, Idempotency_Key="a")
+    Quote.objects.update(owner=factories.bob())
+    problem(api.post(path(draft, "submit"), {}, Idempotency_Key="a"), 404, "not_found")

@@ -50,7 +50,7 @@ def compared_groups(kind: Kind, parts: Sequence[Part], *, only_differences: bool
     for title, names in kind.groups:
         rows = tuple(_row(kind, parts, name) for name in names if name not in ("vendor", "status"))
         groups.append(ComparedGroup(title=title, rows=rows))
-    groups.append(ComparedGroup(title=_("Sources"), rows=(_row(kind, parts, "checked_on"),)))
+    groups.append(ComparedGroup(title=pgettext("of a part", "Sources"), rows=(_row(kind, parts, "checked_on"),)))
     shown = [
         ComparedGroup(
             title=group.title,

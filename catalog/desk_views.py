@@ -113,7 +113,7 @@ class PartsUploadForm(UploadForm):
     field_order = ("file", "kind", "decimal_mark", "encoding", "check_only")
 
 
-LIMITS = {"megabytes": MAX_FILE_BYTES // 1_000_000, "rows": MAX_ROW_COUNT}
+LIMITS = {"megabytes": MAX_FILE_BYTES // 1_000_000, "rows": f"{MAX_ROW_COUNT:,}"}
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

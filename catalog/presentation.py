@@ -134,8 +134,16 @@ PROPERTY_LABELS: dict[str, str | Promise] = {
 }
 
 
+# fields whose plain name would be wrong for one kind: memory of a GPU has a word of its own in Chinese
+KIND_LABELS: dict[tuple[str, str], str | Promise] = {
+    ("gpus", "memory_type"): pgettext_lazy("of a GPU", "Memory type"),
+}
+
+
 def label_of(model: type[Part], field: str) -> str:
     """The field's name without the base unit that the editor sees beside it."""
+    if special := KIND_LABELS.get((model.kind_code, field)):
+        return str(special)
     try:
         name = str(model._meta.get_field(field).verbose_name)  # type: ignore[union-attr]
     except FieldDoesNotExist:

@@ -10,7 +10,7 @@ from django.utils.translation import pgettext
 
 from catalog.models import Price
 from catalog.part_page import item_of
-from catalog.presentation import MISSING
+from catalog.presentation import MISSING, number_text
 from catalog.price_diffs import PriceChange
 
 
@@ -52,6 +52,8 @@ def _amount(price: Any | None) -> str:
     """All digits: a difference in the fourth place behind the point is a difference."""
     if price is None:
         return MISSING
+    if price.unit == "fraction":
+        return f"{number_text(price.amount * 100, 6)} %"
     plain = f"{price.amount.normalize():,f}"
     whole, _point, digits = plain.partition(".")
     return f"{whole}.{digits.ljust(2, '0')}"

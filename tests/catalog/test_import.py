@@ -314,3 +314,19 @@ def database_url() -> str:
     if connection.vendor == "sqlite":
         return f"sqlite:///{values['NAME']}"
     return f"postgres://{values['USER']}:{values['PASSWORD']}@{values['HOST']}:{values['PORT']}/{values['NAME']}"
+
+
+@pytest.mark.django_db
+def test_a_result_carries_the_revision_that_it_rests_on_and_the_next_one_the_next(
+    catalog: None, client: Client
+) -> None:
+    query = "/api/v1/recommendations?v=1&parameters=7B&tokens=100B&gpu=nvidia-l40s-48gb&gpu_count=64"
+    author, first = factories.root(), client.get(query).json()
+    assert first["catalog_revision"] == current_revision()
+    watts = Gpu.objects.get(sku="nvidia-l40s-48gb").tdp_watts
+    plan = plan_of(edited(exported("gpus"), gpus__nvidia_l40s_48gb__tdp_w=watts + 10))
+    revision = draft_publish(draft=draft_create(plan=plan, title="g", author=author), reason="r", author=author)
+    second = client.get(query).json()
+    assert second["catalog_revision"] == revision.code != first["catalog_revision"]
+    page = client.get("/catalog/").content.decode()
+    assert revision.code in page

@@ -13,13 +13,16 @@ from advisor.catalog_language import joined
 from advisor.engine.fabric import FabricPlan, FabricRequest, LinkBill, fabric_plan
 from advisor.engine.units import GIGA, bytes_per_second_from_gbit
 from advisor.parts import CablePart, NicPart, Part, Parts, SwitchPart
-from advisor.server_build import ServerBuild
+from advisor.server_build import FRONT_END_NIC_SKU, ServerBuild
 from advisor.source_words import part_text
 
 COPPER_SERVER_LIMIT = 4  # up to here servers and leaf share a rack or its neighbour: 3 m of copper reach
 SHORT_RUN_SERVER_LIMIT = 64
 SHORT_RUN_METRES, LONG_RUN_METRES = 20.0, 50.0
 TWIN_CAGE_BYTES_PER_SECOND = bytes_per_second_from_gbit(400.0)  # from here on a cage carries two links
+# BlueField-3 takes QSFP112 plugs only (NVIDIA, MMA1Z00-NS400-T overview), as do dual-port ConnectX-7 cards;
+# the other NICs of 400 Gbit/s have OSFP cages. At 200 Gbit/s and below a plug is the same at both ends.
+QSFP112_NICS = frozenset({"nvidia-bf3-b3140h", "nvidia-bf3-b3220", "nvidia-cx7-2p-200-vpi"})
 FRONT_END_SWITCH_SKU, MANAGEMENT_SWITCH_SKU = "nvidia-sn4600c", "nvidia-sn2201"
 FRONT_END_CABLE_SKU, MANAGEMENT_CABLE_SKU = "mfa1a00-c010", "cat6-1g-3m"
 MANAGEMENT_SWITCH_PORTS = 48
@@ -164,20 +167,21 @@ def _link_lines(parts: Parts, bill: LinkBill, nic: NicPart, server_count: int) -
     rule = _("Counted switch by switch: a half-used cage takes a whole part.")
     reach = SHORT_RUN_METRES if server_count <= SHORT_RUN_SERVER_LIMIT else LONG_RUN_METRES
     if not bill.is_optical:
-        cable = _copper(parts, rate, bill.kind == "server_to_leaf")
+        cable = _copper(parts, nic, bill.kind == "server_to_leaf")
         if cable is not None:
             return [line(cable, "cable", bill.cable_count, reason, rule)], []
     active = _nearest_reach(parts, rate, "AOC", reach)
     if active is not None and _links_per_cage(nic) == 1:
         return [line(active, "cable", bill.link_count, reason, rule)], []
-    return _optical_lines(parts, bill, rate, reach, reason, rule)
+    return _optical_lines(parts, bill, nic, reach, reason, rule)
 
 
 def _optical_lines(
-    parts: Parts, bill: LinkBill, rate: float, reach: float, reason: str, rule: str
+    parts: Parts, bill: LinkBill, nic: NicPart, reach: float, reason: str, rule: str
 ) -> tuple[list[LineAnswer], list[str]]:
+    rate = nic.port_bytes_per_second
     twin = _transceiver(parts, rate, link_count=2) or _transceiver(parts, rate, link_count=1)
-    single = _transceiver(parts, rate, link_count=1)
+    single = _transceiver(parts, rate, link_count=1, plug=_plug(nic))
     fibre = _nearest_reach(parts, rate, "fibre", reach)
     lower = single if bill.kind == "server_to_leaf" else twin
     wanted = (
@@ -206,23 +210,34 @@ def _optical_lines(
     return lines, missing
 
 
-def _copper(parts: Parts, rate: float, to_server: bool) -> CablePart | None:
-    """The longest passive cable of the rate; between a switch and servers the one that splits a twin-port cage."""
-    kinds = ("DAC splitter", "DAC") if to_server else ("DAC",)
-    for kind in kinds:
-        fitting = [
-            cable for cable in parts.cables.values() if cable.kind == kind and cable.link_bytes_per_second == rate
-        ]
-        if fitting:
-            return max(fitting, key=lambda cable: (cable.reach_metres or 0.0, cable.sku))
-    return None
+def _plug(nic: NicPart) -> str:
+    """What the NIC's cage takes, as the ends of cables are written; nothing where both ends are alike."""
+    if _links_per_cage(nic) == 1:
+        return ""
+    return "QSFP112" if nic.sku in QSFP112_NICS else "OSFP"
 
 
-def _transceiver(parts: Parts, rate: float, *, link_count: int) -> CablePart | None:
+def _copper(parts: Parts, nic: NicPart, to_server: bool) -> CablePart | None:
+    """The longest passive cable of the rate; from a twin-port cage to servers a splitter with their plug."""
+    is_split = to_server and _links_per_cage(nic) == 2
     fitting = [
         cable
         for cable in parts.cables.values()
-        if cable.kind == "transceiver" and cable.link_bytes_per_second == rate and cable.link_count == link_count
+        if cable.kind == ("DAC splitter" if is_split else "DAC")
+        and cable.link_bytes_per_second == nic.port_bytes_per_second
+        and (not is_split or _plug(nic) in cable.end_b)
+    ]
+    return max(fitting, key=lambda cable: (cable.reach_metres or 0.0, cable.sku), default=None)
+
+
+def _transceiver(parts: Parts, rate: float, *, link_count: int, plug: str = "") -> CablePart | None:
+    fitting = [
+        cable
+        for cable in parts.cables.values()
+        if cable.kind == "transceiver"
+        and cable.link_bytes_per_second == rate
+        and cable.link_count == link_count
+        and plug in cable.end_a
     ]
     return min(fitting, key=lambda cable: (cable.reach_metres or math.inf, cable.sku), default=None)
 
@@ -264,6 +279,13 @@ def _answer(build: ServerBuild, switch: SwitchPart | None, plan: FabricPlan | No
     }
 
 
+def _front_end_ports(parts: Parts, build: ServerBuild, *, server_count: int, management_count: int) -> int:
+    """Ports of the front-end NICs there are: in servers that have a slot for one, and in management nodes."""
+    usual = parts.nics.get(FRONT_END_NIC_SKU)
+    in_servers = server_count * build.front_end_nic.port_count if build.front_end_nic else 0
+    return in_servers + management_count * (usual.port_count if usual else 1)
+
+
 def front_end_lines(
     parts: Parts, build: ServerBuild, *, server_count: int, management_count: int, switch_count: int
 ) -> list[LineAnswer]:
@@ -272,10 +294,15 @@ def front_end_lines(
         return []
     lines: list[LineAnswer] = []
     switch, cable = parts.switches.get(FRONT_END_SWITCH_SKU), parts.cables.get(FRONT_END_CABLE_SKU)
-    ports = (server_count + management_count) * (build.front_end_nic.port_count if build.front_end_nic else 1)
+    ports = _front_end_ports(parts, build, server_count=server_count, management_count=management_count)
     if switch is not None:
         count = max(2, math.ceil(ports / switch.port_count))
         reason = _("%(ports)d ports of 100 Gbit/s; two at least, so that one may fail.") % {"ports": ports}
+        if build.front_end_nic is None:
+            no_slot = _(
+                "The servers have no slot left for a front-end NIC and reach storage through the training network."
+            )
+            reason = joined(reason, no_slot)
         lines.append(
             line(switch, "switch", count, reason, _("Front-end network: two ports a server, spread over two switches."))
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from advisor.hardware import load_parts
@@ -78,3 +80,23 @@ def test_front_end_switches_come_in_pairs_at_least():
     parts, build = load_parts(), _build()
     lines = front_end_lines(parts, build, server_count=2, management_count=1, switch_count=1)
     assert next(line["quantity"] for line in lines if line["sku"] == "nvidia-sn4600c") == 2
+
+
+def test_cables_have_the_plugs_of_both_ends():
+    # ConnectX-7 of one port has an OSFP cage: the splitter that ends in 2 x OSFP, not the one for QSFP112
+    parts = load_parts()
+    copper = next(line for line in training_network(parts, _build(), 4).lines if line["kind"] == "cable")
+    assert parts.cables[copper["sku"]].end_b.startswith("2 x OSFP")
+    # QM8700 has 40 QSFP56 cages and no twin ports: a straight cable for each of 3 x 8 links
+    hdr = training_network(parts, _build("nvidia-a100-sxm4-80gb", "inspur-nf5688m6"), 3)
+    cable = next(line for line in hdr.lines if line["kind"] == "cable")
+    assert (parts.cables[cable["sku"]].end_a, parts.cables[cable["sku"]].end_b) == ("QSFP56", "QSFP56")
+    assert cable["quantity"] == 24
+
+
+def test_bluefield_takes_qsfp112_plugs():
+    parts = load_parts()
+    build = replace(_build(), nic=parts.nics["nvidia-bf3-b3140h"])
+    optics = {line["sku"]: line["quantity"] for line in training_network(parts, build, 32).lines}
+    assert optics["mma1z00-ns400"] == 256
+    assert "mma4z00-ns400" not in optics

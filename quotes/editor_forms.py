@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from quotes.fields import PlainDecimalField
 from quotes.forms import AUTOCOMPLETE, CUSTOMER_FIELDS, HUNDRED, PaperTextMixin, RevisionModelForm
-from quotes.models import MAX_UNIT_PRICE, Basis, QuoteRevision
+from quotes.models import DISCOUNT_REASONS, MAX_UNIT_PRICE, Basis, QuoteRevision
 
 
 class RevisionForm(PaperTextMixin, RevisionModelForm):
@@ -91,6 +91,9 @@ class RevisionForm(PaperTextMixin, RevisionModelForm):
             self.fields[name].widget.attrs["autocomplete"] = token
         if self.instance.basis == Basis.PURCHASE:
             del self.fields["deposit_months"]
+        reason = self.fields["discount_reason"]
+        if isinstance(reason, forms.ChoiceField):
+            reason.choices = [("", "—"), *DISCOUNT_REASONS]
         terms = self.fields["terms"]
         if isinstance(terms, forms.ModelChoiceField) and terms.queryset is not None:
             terms.queryset = terms.queryset.filter(basis=self.instance.basis)

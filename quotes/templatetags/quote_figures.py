@@ -33,3 +33,10 @@ def unit_amount(price: Decimal | None) -> str:
         return "—"
     plain = price.normalize()
     return f"{plain:,f}" if -int(plain.as_tuple().exponent) > 2 else f"{price:,.2f}"
+
+
+@register.simple_tag
+def plain_amount(value: Decimal, currency: str) -> SafeString:
+    """An amount in a column whose head names the currency."""
+    exact = round_money(value, currency)
+    return format_html('<data value="{}">{}</data>', f"{exact:f}", format_amount(exact, currency))

@@ -16,8 +16,8 @@ from quotes.comparing import sizing_differences
 from quotes.editor import Editor
 from quotes.models import QuoteLine, QuoteRevision
 from quotes.paper import line_numbers, paper_of
-from quotes.services import approvals_needed, controlled_skus, issue_faults, open_requests_for
-from quotes.states import OPEN_STATES, Action
+from quotes.services import approvals_needed, content_sha256, controlled_skus, issue_faults, open_requests_for
+from quotes.states import OPEN_STATES, Action, State
 from quotes.views.guards import desk
 
 
@@ -35,9 +35,19 @@ def live_context(revision: QuoteRevision, lines: list[QuoteLine]) -> dict[str, A
         "revision": revision,
         "paper": paper_of(content),
         "payments": content["payments"],
-        "needs": approvals_needed(revision, lines),
+        "needs": () if _is_asked_already(revision, lines) else approvals_needed(revision, lines),
         "faults": issue_faults(revision, lines, timezone.now()),
     }
+
+
+def _is_asked_already(revision: QuoteRevision, lines: list[QuoteLine]) -> bool:
+    """Whether this very content waits for approval or has it; the page lists those requests apart."""
+    if revision.state == State.APPROVED:
+        return revision.approved_sha256 == content_sha256(revision, lines)
+    if revision.state == State.PENDING_APPROVAL:
+        newest = revision.approval_requests.filter(decision="pending").last()
+        return newest is not None and newest.content_sha256 == content_sha256(revision, lines)
+    return False
 
 
 def detail_page(
@@ -72,6 +82,7 @@ def detail_page(
         "revisions": list(revision.quote.revisions.only("revision_index", "number", "state", "quote", "expires_at")),
         "timeline": revision.quote.audit_entries.select_related("actor", "revision"),
         "query": content["sizing"].get("query", ""),
+        "leads": revision.quote.requests.only("reference", "quote"),
         "links": revision.links.filter(revoked_at__isnull=True) if revision.is_frozen else (),
         "requests": revision.approval_requests.select_related("requested_by", "decided_by"),
         "may_decide": bool(open_requests_for(user, revision)) if Action.APPROVE in actions else False,

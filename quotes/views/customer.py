@@ -121,6 +121,7 @@ def _page(
     if state in CLOSED_STATES:
         status = 410
     response = render(request, "quotes/customer.html", context, status=status)
-    response["Referrer-Policy"] = "no-referrer"
+    # the secret address goes to no other site; `no-referrer` would make browsers post `Origin: null`, which is refused
+    response["Referrer-Policy"] = "same-origin"
     response["X-Robots-Tag"] = "noindex, nofollow"
     return response

@@ -54,7 +54,8 @@ def test_the_page_shows_the_offer_and_nothing_internal(customer, token):
     assert response.status_code == 200
     assert "2,260.00" in page
     assert "margin is thin" not in page
-    assert response["Referrer-Policy"] == "no-referrer"
+    # "no-referrer" would hide the origin of the customer's own answer too, and the answer would be refused
+    assert response["Referrer-Policy"] == "same-origin"
     assert "no-store" in response["Cache-Control"]
 
 

@@ -95,10 +95,10 @@ class SeriesReport:
 
 def check_series() -> list[SeriesReport]:
     """Every series with its gaps and duplicates; there must be none."""
-    numbers = list(Quote.objects.filter(number__isnull=False).values_list("number", flat=True))
+    numbers = [number for number in Quote.objects.values_list("number", flat=True) if number]
     documented = set(QuoteDocument.objects.values_list("revision__number", flat=True))
-    revisions = QuoteRevision.objects.filter(number__isnull=False).values_list("number", flat=True)
-    undocumented = sorted(set(revisions) - documented)
+    revisions = {number for number in QuoteRevision.objects.values_list("number", flat=True) if number}
+    undocumented = sorted(revisions - documented)
     by_series: dict[str, list[int]] = {code: [] for code in NumberSeries.objects.values_list("code", flat=True)}
     for number in numbers:
         series, _dash, value = number.rpartition("-")

@@ -64,7 +64,7 @@ class QuoteLine(models.Model):
     list_price = models.DecimalField(max_digits=18, decimal_places=4, null=True, blank=True)  # of the book; NULL: none
     list_period_count = models.PositiveSmallIntegerField(null=True, blank=True)  # periods at list: shows free months
     floor_price = models.DecimalField(max_digits=18, decimal_places=4, null=True, blank=True)
-    cost_price = models.DecimalField(max_digits=18, decimal_places=4, null=True, blank=True)  # for managers only
+    cost_price = models.DecimalField(max_digits=18, decimal_places=4, null=True, blank=True)  # never printed
     unit_price = models.DecimalField(_("unit price"), max_digits=18, decimal_places=4, null=True, blank=True)
     discount_fraction = models.DecimalField(
         _("discount"), max_digits=6, decimal_places=5, default=Decimal(0), validators=FRACTION

@@ -18,6 +18,7 @@ urlpatterns = [
     path("", include("quotes.request_urls")),
     path("quotes/", include("quotes.urls")),
     path("q/", include("quotes.customer_urls")),
+    path("v/", include("quotes.verification_urls")),
     path("api/v1/", include("advisor.api.urls")),
     path("api/v1/", include("catalog.api.urls")),
     path("api/v1/", include("quotes.api.urls")),

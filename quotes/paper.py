@@ -13,10 +13,15 @@ from decimal import Decimal
 from itertools import zip_longest
 from typing import Any
 
+from django.utils import translation
 from django.utils.functional import Promise
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 
 from catalog.money import format_amount, minor_unit
+from quotes import verification
 from quotes.appendix import Appendix, appendix_of
+from quotes.particulars import Particulars, particulars_of
 from quotes.pricing import is_monthly
 from quotes.snapshot import Snapshot
 from quotes.wording import GROUP_LABELS, ROLE_LABELS, unit_label
@@ -56,6 +61,15 @@ class TaxRow:
     rate: str
     base: str
     tax: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """How the reader checks the paper: the code in groups, where to type it, and the QR code of both."""
+
+    code: str
+    place: str
+    qr_code: SafeString
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +120,8 @@ class Paper:
     words_en: str
     terms_by_language: tuple[tuple[str, list[str]], ...]
     price_book_text: Text
+    verification: Verification | None
+    particulars: Particulars
 
     @property
     def ends_with_subtotal(self) -> bool:
@@ -196,6 +212,22 @@ def paper_of(snapshot: Snapshot) -> Paper:
             language: f"{book['name']} ({book['code']}), {book['as_of']}"
             for language, book in snapshot["price_book"].items()
         },
+        verification=_verification(snapshot.get("verification"), languages[0]),
+        particulars=particulars_of(snapshot),
+    )
+
+
+def _verification(printed: Mapping[str, str] | None, language: str) -> Verification | None:
+    """None on drafts, and on quotes issued before codes were printed."""
+    if printed is None:
+        return None
+    with translation.override(DJANGO_LANGUAGES[language]):
+        title = gettext("QR code that opens the page which confirms this quotation")
+    place = printed["url"].removesuffix(printed["code"]).split("://", 1)[-1]
+    return Verification(
+        code=verification.grouped(printed["code"]),
+        place=place,
+        qr_code=verification.qr_code(printed["url"], title),
     )
 
 

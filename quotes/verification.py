@@ -23,6 +23,12 @@ def new_code() -> str:
     return "".join(secrets.choice(ALPHABET) for _position in range(CODE_LENGTH))
 
 
+def new_verification() -> dict[str, str]:
+    """What an issued quotation carries: its code, and where it is checked."""
+    code = new_code()
+    return {"code": code, "url": address_of(code)}
+
+
 def grouped(code: str) -> str:
     """As it is printed: groups of five."""
     return "-".join(code[start : start + GROUP_LENGTH] for start in range(0, len(code), GROUP_LENGTH))

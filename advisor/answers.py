@@ -173,9 +173,20 @@ class SensitivityAnswer(TypedDict):
     break_points: list[BreakPointAnswer]
 
 
+class ProgrammeAnswer(TypedDict):
+    """What all training of the programme takes, this run, experiments and failed runs together."""
+
+    factor: float
+    gpu_hours: float | None
+    training_days: float | None
+    cost: MoneyAnswer | None
+    text: str
+
+
 class EstimateAnswer(EstimatedJobAnswer):
     """The answer of its own; with the sensitivity where it was asked for."""
 
+    programme: NotRequired[ProgrammeAnswer | None]
     sensitivity: NotRequired[SensitivityAnswer | None]
 
 
@@ -288,6 +299,9 @@ class ConfigurationAnswer(TypedDict):
     prices: BothPricesAnswer
     price_problems: list[ProblemAnswer]
     run_cost: MoneyAnswer | None
+    lead_days: float
+    finish_days: float | None
+    programme: ProgrammeAnswer | None
     tuning: dict[str, Any] | None
     upgrade: list[dict[str, Any]]
     reasons: list[str]

@@ -23,6 +23,7 @@ from advisor.explain import (
 from advisor.hardware import hardware_options, selectable_gpus
 from advisor.input_types import CheckedRecommendation
 from advisor.parts import GpuPart
+from advisor.pilot_answer import with_pilot
 from advisor.prices import run_cost
 from advisor.requested_gpu import requested_gpu
 from advisor.server_build import servers_for
@@ -83,7 +84,8 @@ def searched_hardware(setting: Setting) -> Hardware:
         purchase=purchase,
         term_months=setting.term_months,
     )
-    return Hardware(options=options, rejected=tuple(rejected), notes=tuple(notes))
+    options, told = with_pilot(parts, checked, setting.job, checked.deployment, options)
+    return Hardware(options=options, rejected=tuple(rejected), notes=(*notes, *told))
 
 
 def cost_currency(checked: CheckedRecommendation) -> str:

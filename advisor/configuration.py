@@ -33,6 +33,7 @@ from advisor.part_checks import configuration_checks
 from advisor.parts import GpuPart, Parts, ServerPart
 from advisor.price_books import Book, priced_part_skus
 from advisor.prices import money, purchase_prices, rental_prices, run_cost
+from advisor.programme import programme_answer
 from advisor.server_build import servers_for
 from advisor.software_answer import recommended_toolkit, software_answer
 from advisor.storage_parts import StorageSizes, storage_sizes
@@ -237,6 +238,15 @@ def _answer(
         prices=BothPricesAnswer(rental=rental, purchase=purchase),
         price_problems=price_problems,
         run_cost=None if cost is None else money(cost, checked.currency),
+        lead_days=checked.lead_seconds / SECONDS_PER_DAY,
+        finish_days=None if seconds is None else _days(checked.lead_seconds + seconds),
+        programme=programme_answer(
+            checked.programme_factor,
+            shown["time"],
+            shown["cluster"]["gpu_count"],
+            cost_of=lambda hours: run_cost(setting.book("rental"), gpu.sku, hours, setting.term_months),
+            currency=checked.currency,
+        ),
         tuning=None,
         upgrade=[],
         reasons=list(bill.missing),

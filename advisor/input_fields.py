@@ -24,6 +24,7 @@ from advisor.input_kinds import (
     factor_row,
     whole_row,
 )
+from advisor.input_run import RUN_FIELDS
 from advisor.ownership_fields import OWNERSHIP_FIELDS
 from advisor.quantities import SECONDS_PER_DAY, Kind
 from catalog.money import MINOR_UNITS
@@ -362,7 +363,7 @@ def _placed(row: InputField, route: str) -> tuple[str, InputField]:
 
 def _table(route: str) -> dict[str, InputField]:
     rows: tuple[InputField, ...] = MODEL_FIELDS + TRAINING_FIELDS + CLUSTER_FIELDS + LAYOUT_FIELDS
-    rows += RECOMMENDATION_FIELDS + OWNERSHIP_FIELDS + DEPLOYMENT_FIELDS
+    rows += RUN_FIELDS + RECOMMENDATION_FIELDS + OWNERSHIP_FIELDS + DEPLOYMENT_FIELDS
     return dict(_placed(row, route) for row in rows if route in row.routes)
 
 

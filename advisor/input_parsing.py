@@ -27,6 +27,7 @@ from advisor.input_fields import OBJECTS, TABLE
 from advisor.input_kinds import ESTIMATE, RECOMMENDATION, FieldKind
 from advisor.input_reading import Refused, make_fault, read_value
 from advisor.input_rules import contradictions, token_count
+from advisor.input_run import lead_seconds, run_values
 from advisor.input_types import (
     CheckedEstimate,
     CheckedRecommendation,
@@ -47,6 +48,7 @@ _OBJECT_LABELS: dict[str, str | Promise] = {
     "/training": _("Training"),
     "/training/tokens": _("Training tokens"),
     "/training/lora": _("LoRA"),
+    "/training/pilot": _("Pilot"),
     "/cluster": _("Cluster"),
     "/cluster/deployment": _("Deployment"),
     "/hardware": _("Hardware"),
@@ -95,7 +97,8 @@ def parse_recommendation_request(body: Any) -> CheckedRecommendation:
     destination = values.get("destination")
     return CheckedRecommendation(
         **_training(values, problems),
-        deadline_seconds=None if days is None else float(days * 86_400),
+        deadline_seconds=None if days is None else float(days * 86_400) - lead_seconds(values),
+        lead_seconds=lead_seconds(values),
         budget=None if amount is None else (amount, values.get("budget_currency") or currency),
         gpus=values.get("gpus", ()),
         gpu_count=fixed,
@@ -219,6 +222,7 @@ def _training(values: Mapping[str, Any], problems: tuple[Problem, ...]) -> dict[
             latency_factor=float(values.get("latency_factor", 1)),
             interruption_rate_factor=float(values.get("interruption_rate_factor", 1)),
         ),
+        **run_values(values),
         "assumptions": assumptions,
         "problems": problems,
     }

@@ -13,6 +13,7 @@ from advisor.engine.specs import Assumption, Method, Origin
 from advisor.input_fields import DEPLOYMENT_PARENT, TABLE
 from advisor.input_kinds import ESTIMATE, RECOMMENDATION
 from advisor.input_reading import make_fault
+from advisor.input_run import run_faults
 from advisor.input_types import InputFault
 
 Values = Mapping[str, Any]
@@ -48,6 +49,7 @@ def contradictions(route: str, values: Values) -> Iterator[InputFault]:
         method = values.get("method", Method.PRETRAIN.value)
         if method not in (Method.LORA, Method.QLORA):
             yield make_fault("/training/lora", "lora_without_method", {"method": method})
+    yield from run_faults(route, values)
     if route == ESTIMATE:
         yield from _layout_faults(values)
     if route == RECOMMENDATION:

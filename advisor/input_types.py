@@ -66,6 +66,15 @@ class ModelChoice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PilotChoice:
+    """A measured run of the same job. None: the GPU, or the number of GPUs, that is asked for."""
+
+    tokens_per_second_per_gpu: float
+    gpu_count: int | None = None
+    gpu: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedTraining:
     """The part that both requests share. `assumptions` and `problems` are what reading already has to tell."""
 
@@ -85,6 +94,8 @@ class CheckedTraining:
     offload: str
     lora: LoraSpec | None
     deployment: DeploymentProfile
+    pilot: PilotChoice | None = None
+    programme_factor: float = 1.0  # GPU-hours of the programme over those of the run
     assumptions: tuple[Assumption, ...] = ()
     problems: tuple[Problem, ...] = ()
 
@@ -105,7 +116,7 @@ class CheckedEstimate(CheckedTraining):
 class CheckedRecommendation(CheckedTraining):
     """`/api/v1/recommendations`: which cluster to take."""
 
-    deadline_seconds: float | None
+    deadline_seconds: float | None  # for the training alone: what is left of the stated one after the lead time
     budget: tuple[Decimal, str] | None
     gpus: tuple[str, ...]
     gpu_count: int | None
@@ -122,3 +133,4 @@ class CheckedRecommendation(CheckedTraining):
     cooling: str | None
     limit: int
     ownership: OwnershipChoice
+    lead_seconds: float = 0.0  # delivery, set-up and acceptance before training starts

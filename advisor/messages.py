@@ -90,6 +90,14 @@ FAULTS: dict[str, str | Promise] = {
         "context %(context_parallel)s = %(group_count)s; take a multiple, such as %(suggestion)s."
     ),
     "gpu_count_above_maximum": _("%(gpu_count)s GPUs are more than the most allowed, %(maximum)s."),
+    "pilot_incomplete": _("A pilot needs its measured tokens per second per GPU; give them, or leave the pilot out."),
+    "pilot_gpu_missing": _(
+        "A pilot is measured on one GPU, but %(count)s are asked for; name the GPU of the pilot in measured_gpu."
+    ),
+    "lead_exceeds_deadline": _(
+        "Delivery, set-up and acceptance take %(lead_days)s of a deadline of %(deadline_days)s; nothing is left to "
+        "train. Write a later deadline."
+    ),
     "budget_incomplete": _("A budget needs an amount; only the currency is given."),
 }
 

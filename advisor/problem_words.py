@@ -83,6 +83,16 @@ SENTENCES: dict[str, str | Promise] = {
     "batch_moved": _(
         "The global batch moved from %(asked)s to %(used)s sequences, a multiple of what the layout needs."
     ),
+    # the pilot
+    "pilot_does_not_fit": _(
+        "The pilot is left out: as entered, the job does not fit %(gpu_count)s × %(gpu)s, so there is no prediction to "
+        "compare it with."
+    ),
+    "pilot_far_from_prediction": _(
+        "The pilot ran at %(measured)s tokens/s a GPU where %(predicted)s are predicted. Check that it trained this "
+        "model at this sequence length and precision."
+    ),
+    "pilot_other_gpu": _("The pilot ran on %(gpu)s: it rescales that GPU alone, others are predicted without it."),
     # policy and profile
     "regulated_on_shared": _(
         "Regulated data may not go on a shared host: the seller's policy, not a law. Choose bare metal or a "
@@ -136,6 +146,8 @@ REJECTIONS: dict[str, str | Promise] = {
 
 ASSUMPTION_LABELS: dict[str, str | Promise] = {
     "training_tokens": _("Training tokens"),
+    "measured_tokens_per_second_per_gpu": _("Measured tokens per second per GPU"),
+    "programme_factor": _("Programme factor"),
     "recipe": _("Framework recipe"),
     "global_batch_tokens": _("Global batch in tokens"),
     "gradient_bytes": _("Bytes of a gradient"),

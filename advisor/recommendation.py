@@ -42,6 +42,7 @@ from advisor.input_types import CheckedRecommendation
 from advisor.ownership_answer import ownership_answer
 from advisor.ownership_terms import OwnershipRequest
 from advisor.parts import Parts
+from advisor.pilot_answer import pilot_assumption
 from advisor.preference import led_by, preferred
 from advisor.price_books import Book
 from advisor.problem_words import assumption_answers, problem_answer
@@ -304,5 +305,6 @@ def _assumptions(setting: Setting, item: Configured | None) -> list[Assumption]:
     if setting.checked.deadline_seconds is None and setting.checked.gpu_count is None:
         assumed.append(VALUE_RULE)
     if item is not None:
-        assumed += item.estimate.assumptions
+        pilot = pilot_assumption(item.estimate.scenario.cluster)
+        assumed += ([] if pilot is None else [pilot]) + list(item.estimate.assumptions)
     return assumed

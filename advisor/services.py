@@ -7,6 +7,7 @@ catalogue revision and language: the same question gives the same numbers at eve
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from datetime import date
 from typing import cast
 
@@ -15,7 +16,7 @@ from django.utils import timezone
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
-from advisor.answers import EstimateAnswer, RecommendationAnswer
+from advisor.answers import EstimateAnswer, ProblemAnswer, RecommendationAnswer
 from advisor.book_rows import load_books
 from advisor.calibration_data import current_calibration
 from advisor.engine import ENGINE_VERSION
@@ -25,6 +26,7 @@ from advisor.engine.specs import (
     ClusterSpec,
     FabricSpec,
     Origin,
+    Problem,
     Scenario,
 )
 from advisor.engine.units import BITS_PER_BYTE, GIGA
@@ -33,12 +35,14 @@ from advisor.hardware import fabric_spec, load_parts, spec_in_server
 from advisor.input_types import CheckedEstimate, CheckedRecommendation
 from advisor.nearest_run import nearest_run
 from advisor.parts import GpuPart, Parts
+from advisor.pilot_answer import POINTER, compared_pilot, pilot_assumption
 from advisor.problem_words import problem_answer
+from advisor.programme import programme_answer
 from advisor.recommendation import recommendation
 from advisor.requested_gpu import refused, requested_gpu
 from advisor.sensitivity_answer import sensitivity_answer
 from advisor.server_build import STANDARD_GPUS_PER_SERVER, gpus_in, servers_for
-from advisor.training_plan import job_from
+from advisor.training_plan import Job, job_from
 
 CACHE_SECONDS = 24 * 3600
 DEFAULT_SCALE_OUT_GBIT = 400.0
@@ -85,6 +89,11 @@ def _estimate(parts: Parts, checked: CheckedEstimate) -> EstimateAnswer:
         fabric=fabric,
         deployment=checked.deployment,
     )
+    told = list(problems)
+    if checked.pilot is not None:
+        cluster, more = _with_pilot(parts, checked, job, cluster)
+        told += more
+        assumed += [item] if (item := pilot_assumption(cluster)) is not None else []
     scenario = Scenario(model=job.model, plan=job.plan, cluster=cluster, layout=checked.layout)
     try:
         found = estimate(scenario, calibration=current_calibration())
@@ -96,12 +105,30 @@ def _estimate(parts: Parts, checked: CheckedEstimate) -> EstimateAnswer:
         revision=parts.revision,
         tokens_origin=checked.tokens_origin,
         assumptions=assumed,
-        problems=[*(problem_answer(problem) for problem in checked.problems), *problems],
+        problems=[*(problem_answer(problem) for problem in checked.problems), *told],
     )
     answer["nearest_run"] = nearest_run(found)
+    if checked.programme_factor > 1:
+        answer["programme"] = programme_answer(
+            checked.programme_factor, answer["time"], found.scenario.cluster.gpu_count
+        )
     if checked.includes_sensitivity:
         answer["sensitivity"] = sensitivity_answer(found)
     return answer
+
+
+def _with_pilot(
+    parts: Parts, checked: CheckedEstimate, job: Job, cluster: ClusterSpec
+) -> tuple[ClusterSpec, list[ProblemAnswer]]:
+    """The cluster rescaled by the customer's pilot, when that ran on the same GPU."""
+    assert checked.pilot is not None  # noqa: S101  (asked before)
+    if checked.pilot.gpu is not None:
+        measured, told = requested_gpu(parts, checked.pilot.gpu, "/training/pilot/measured_gpu")
+        if measured.sku != cluster.gpu.sku:
+            note = Problem(field=POINTER, code="pilot_other_gpu", params={"gpu": measured.name}, severity="note")
+            return cluster, [*told, problem_answer(note)]
+    compared = compared_pilot(checked.pilot, job, cluster, checked.layout)
+    return replace(cluster, pilot=compared.pilot), list(compared.problems)
 
 
 def default_gpus_per_server(parts: Parts, gpu: GpuPart) -> int:

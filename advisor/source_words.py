@@ -27,6 +27,8 @@ SOURCES: frozenset[str] = frozenset(
             "74 % of the NIC's line rate per NIC"
         ),
         _("need of the data loader of this job"),
+        _("GPU-hours of the whole programme over those of this run"),
+        _("the run alone: no experiments, failed runs or evaluation; give a factor to have them counted"),
         _("need of the checkpoint plan"),
         _("catalogue: rate stated for the systems offered, less 5 %"),
         _("checkpoint bytes over the write rate of the test before"),

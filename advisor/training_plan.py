@@ -40,6 +40,8 @@ FINETUNE_BATCH: Mapping[Method, tuple[int, str]] = {
     Method.LORA: (16, "QLoRA, arXiv:2305.14314, appendix: batch size 16"),
     Method.QLORA: (16, "QLoRA, arXiv:2305.14314, appendix: batch size 16"),
 }
+PROGRAMME_GIVEN = "GPU-hours of the whole programme over those of this run"
+PROGRAMME_LEFT_OUT = "the run alone: no experiments, failed runs or evaluation; give a factor to have them counted"
 GRADIENT_BYTES = {"fp32": 4, "bf16": 2, "fp16": 2}
 
 
@@ -95,6 +97,8 @@ def job_from(
     batch, batch_assumption = _global_batch(checked, total)
     if batch_assumption is not None:
         assumed.append(batch_assumption)
+    if proposes_tokens or checked.programme_factor > 1:
+        assumed.append(_programme_assumption(checked))
     gradient = GRADIENT_BYTES[checked.gradient_dtype] if checked.gradient_dtype else None
     if workload == "numeric_sensitive" and gradient is None:
         gradient = GRADIENT_BYTES["fp32"]
@@ -127,6 +131,17 @@ def job_from(
         active_parameter_count=active,
         unique_tokens=tokens,
         assumptions=tuple(assumed),
+    )
+
+
+def _programme_assumption(checked: CheckedTraining) -> Assumption:
+    is_given = checked.programme_factor > 1
+    return Assumption(
+        name="programme_factor",
+        value=checked.programme_factor,
+        unit="1",
+        origin=Origin.USER if is_given else Origin.DERIVED,
+        source=PROGRAMME_GIVEN if is_given else PROGRAMME_LEFT_OUT,
     )
 
 

@@ -15,6 +15,7 @@ from advisor.engine.fitting import available_bytes, model_state_bytes, smallest_
 from advisor.engine.layout_pool import Kind, LayoutPool, best_layouts
 from advisor.engine.layouts import enumerate_layouts, micro_batch_count
 from advisor.engine.machine import Machine, domain_size, machine
+from advisor.engine.pilot import pilot_rescaling
 from advisor.engine.problems import find_problems
 from advisor.engine.specs import (
     Assumption,
@@ -277,9 +278,22 @@ def memory_estimate(evaluated: Evaluated, index: int, budget_bytes: float) -> Me
 
 
 def error_band_fraction(cluster: ClusterSpec, model: ModelSpec, calibration: Calibration) -> float:
-    """80 % band of the validation residuals of the nearest kind of run: GPU family and dense or MoE, else all."""
+    """80 % band of the validation residuals of the nearest kind of run: GPU family and dense or MoE, else all.
+
+    A pilot leaves only what pilots have left of the error in published pairs of a small and a large run.
+    """
     kind = "moe" if model.is_moe else "dense"
-    return by_family(calibration.error_band_fraction, cluster.gpu.architecture, kind)
+    band = by_family(calibration.error_band_fraction, cluster.gpu.architecture, kind)
+    if cluster.pilot is None:
+        return band
+    left = pilot_rescaling(
+        cluster.pilot.predicted_tokens_per_second_per_gpu,
+        cluster.pilot.measured_tokens_per_second_per_gpu,
+        measured_gpu_count=cluster.pilot.gpu_count,
+        gpu_count=cluster.gpu_count,
+        log_error_without_pilot=math.log1p(band),
+    )
+    return math.expm1(left.remaining_log_error)
 
 
 def time_estimate(
@@ -293,7 +307,7 @@ def time_estimate(
     calibration: Calibration,
 ) -> TimeEstimate:
     plan, cluster = scenario.plan, scenario.cluster
-    slower = training_time.slowdown(cluster.deployment)
+    slower = float(training_time.slowdown(cluster.deployment.throughput_loss_fraction, cluster.pilot))
     step = float(evaluated.time.step_seconds[index]) * slower
     tokens_per_second = batch * plan.sequence_length / step
     per_gpu = tokens_per_second / cluster.gpu_count

@@ -21,7 +21,7 @@ from advisor.engine.fitting import available_bytes
 from advisor.engine.layouts import BATCH_TOLERANCE_FRACTION, MAX_TENSOR_PARALLEL, PARTIAL_FRACTIONS, micro_batch_count
 from advisor.engine.machine import Machine, domain_size
 from advisor.engine.memory import least_total_bytes, memory_per_gpu
-from advisor.engine.specs import RECOMPUTATION_CODES, Estimate, Layout, ModelSpec, Recomputation, TrainingPlan
+from advisor.engine.specs import RECOMPUTATION_CODES, Estimate, Layout, ModelSpec, Pilot, Recomputation, TrainingPlan
 from advisor.engine.timing import step_time
 from advisor.engine.workload import Workload
 
@@ -105,19 +105,21 @@ def evaluate_cases(estimate: Estimate, cases: Sequence[Case], calibration: Calib
     found, first = np.unique(owner[order], return_index=True)
     best = order[first]
     best, found = best[fits[best]], found[fits[best]]
-    return _times(cases, found, step[best], batch[best])
+    return _times(cases, found, step[best], batch[best], estimate.scenario.cluster.pilot)
 
 
-def _times(cases: Sequence[Case], found: IntArray, step: FloatArray, batch: FloatArray) -> CaseTimes:
+def _times(
+    cases: Sequence[Case], found: IntArray, step: FloatArray, batch: FloatArray, pilot: Pilot | None
+) -> CaseTimes:
     chosen = [cases[index] for index in found]
-    slowdown = np.array([1 / (1 - case.throughput_loss_fraction) for case in chosen])
+    loss = np.array([case.throughput_loss_fraction for case in chosen])
     counts = np.array([float(case.gpu_count) for case in chosen])
     rate = np.array([case.interruptions_per_gpu_second for case in chosen])
     length = np.array([float(case.plan.sequence_length) for case in chosen])
     tokens = np.array([np.nan if case.plan.tokens is None else case.plan.tokens for case in chosen])
     work = stacked([case.work for case in chosen], np.arange(len(chosen)))
     goodput = training_time.availability(chosen[0].plan, work, counts, rate).goodput
-    step = step * slowdown
+    step = step * training_time.slowdown(loss, pilot)
     seconds = training_time.training_seconds(training_time.step_counts(tokens, batch * length), step, goodput)
 
     def spread(values: FloatArray) -> FloatArray:

@@ -168,7 +168,9 @@ def _tabulate(question: Question, asking: Sequence[_Asking]) -> None:
     rates = [training_time.interruptions_per_gpu_second(item.option.gpu, question.deployment) for item, _best in found]
     goodput = training_time.availability(question.plan, question.work, counts, np.repeat(rates, lengths)).goodput
     step = np.concatenate([best.evaluated.time.step_seconds for _item, best in found])
-    step = step * training_time.slowdown(question.deployment)
+    loss = question.deployment.throughput_loss_fraction
+    slower = [float(training_time.slowdown(loss, item.option.pilot)) for item, _best in found]
+    step = step * np.repeat(slower, lengths)
     batch = np.concatenate([best.candidates.global_batch_size for _item, best in found])
     training = training_seconds(question, goodput, step, batch)
     ends = np.cumsum(lengths)
@@ -234,6 +236,7 @@ def candidate(question: Question, table: SizeTable, index: int, labels: tuple[st
             gpus_per_server=option.gpus_per_server,
             fabric=option.fabric,
             deployment=question.deployment,
+            pilot=option.pilot,
         ),
         layout=question.layout,
     )

@@ -178,6 +178,20 @@ class DeploymentProfile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Pilot:
+    """A measured run of the same job on the same kind of GPU, and what is predicted for it. [token/s a GPU]"""
+
+    measured_tokens_per_second_per_gpu: float
+    predicted_tokens_per_second_per_gpu: float
+    gpu_count: int
+
+    @property
+    def rate_factor(self) -> float:
+        """Measured over predicted: what every size of this GPU is multiplied by."""
+        return self.measured_tokens_per_second_per_gpu / self.predicted_tokens_per_second_per_gpu
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSpec:
     """The GPUs that a job gets."""
 
@@ -186,6 +200,7 @@ class ClusterSpec:
     gpus_per_server: int
     fabric: FabricSpec
     deployment: DeploymentProfile = field(default_factory=DeploymentProfile)
+    pilot: Pilot | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,8 +228,8 @@ class TrainingPlan:
     attention: AttentionKernel = AttentionKernel.FLASH
     # element-wise kernels fused and attention by the vendor's library (TransformerEngine, XLA); None: as Megatron does
     uses_fused_kernels: bool | None = None
-    # collectives of tensor parallelism run beside the multiplications; None: as the recipe does (Megatron: yes)
-    overlaps_tensor_parallel: bool | None = None
+    # collectives of tensor parallelism run beside the multiplications (Megatron-LM's --tp-comm-overlap, off by default)
+    overlaps_tensor_parallel: bool = False
     # layers are launched as captured CUDA graphs; None: as the usual recipe of the GPU does (rack-scale parts: yes)
     uses_cuda_graphs: bool | None = None
     lora: LoraSpec | None = None
@@ -390,6 +405,7 @@ class HardwareOption:
     gpus_per_server: int
     fabric: FabricSpec
     cost_per_gpu_hour: float | None = None
+    pilot: Pilot | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

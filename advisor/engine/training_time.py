@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advisor.engine import reliability, storage
-from advisor.engine.specs import DeploymentProfile, GpuSpec, TrainingPlan
+from advisor.engine.specs import DeploymentProfile, GpuSpec, Pilot, TrainingPlan
 from advisor.engine.workload import Workload
 
 FloatArray = NDArray[np.float64]
@@ -44,9 +44,9 @@ def interruptions_per_gpu_second(gpu: GpuSpec, deployment: DeploymentProfile) ->
     return rate * deployment.interruption_rate_factor
 
 
-def slowdown(deployment: DeploymentProfile) -> float:
-    """What a step takes longer by the stated loss of throughput: exactly 1 / (1 - loss). [1]"""
-    return 1 / (1 - deployment.throughput_loss_fraction)
+def slowdown(loss_fraction: Number, pilot: Pilot | None = None) -> Number:
+    """What a step takes longer by the stated loss of throughput, exactly 1 / (1 - loss), and by what a pilot showed."""
+    return 1 / (1 - loss_fraction) / (1.0 if pilot is None else pilot.rate_factor)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -152,6 +152,14 @@ def label_of(model: type[Part], field: str) -> str:
     return name[:1].upper() + name[1:]
 
 
+def field_label(model: type[Part], field: str) -> str:
+    """`label_of`, or the field's own words where the model has no such field."""
+    try:
+        return label_of(model, field)
+    except KeyError:
+        return field.replace("_", " ")
+
+
 def number_text(value: Decimal, digits: int) -> str:
     """Significant digits without a tail of zeros; a whole number is what the source printed and stays whole."""
     if value == value.to_integral_value() and abs(value) < 10**9:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from django.urls import URLPattern, path
 
 from catalog import book_views, desk_views, views
+from catalog.unverified_views import unverified
 
 FORMATS = ("csv", "xlsx")
 BOOK = "price-books/<slug:code>/v<int:version>/"
@@ -10,6 +11,7 @@ BOOK = "price-books/<slug:code>/v<int:version>/"
 app_name = "catalog"
 urlpatterns: list[URLPattern] = [
     path("", views.index, name="index"),
+    path("unverified/", unverified, name="unverified"),
     path("catalog.xlsx", desk_views.workbook, name="workbook"),
     path("import/", desk_views.import_parts, name="import"),
     path("drafts/", desk_views.drafts, name="drafts"),

@@ -74,6 +74,28 @@ def has_fused_kernels(framework: str) -> bool:
     return any(word in framework.lower() for word in ("maxtext", "paxml", "/jax", "automodel"))
 
 
+def captures_graphs(framework: str, source_title: str, notes: str) -> bool | None:
+    """Whether layers are launched as CUDA graphs: where the notes say so, in benchmark submissions and under XLA.
+
+    None otherwise: as the usual recipe of the GPU has it.
+    """
+    low = notes.lower()
+    if "cuda graph" in low:
+        return "no cuda graph" not in low
+    is_compiled = any(word in framework.lower() for word in ("maxtext", "paxml", "/jax"))
+    return True if is_compiled or source_title.startswith("MLPerf") else None
+
+
+def follows_performance_recipes(framework: str) -> bool:
+    """Whether a run follows NVIDIA's performance recipes: NeMo, Megatron-Bridge, the submissions made of them.
+
+    They run tensor-parallel collectives beside the multiplications, an option that plain Megatron-LM leaves off
+    (--tp-comm-overlap), and reduce gradients in 16 bit (Megatron-Bridge, scripts/performance: grad_reduce_in_fp32 is
+    False).
+    """
+    return interleaves_by_default(framework) and "automodel" not in framework.lower()
+
+
 def sharding_of(text: str, recipe: Recipe, year: int, gpus_per_server: int) -> tuple[Sharding, str]:
     """ZeRO stage and shard group of a zero_or_fsdp cell; blank follows the framework's habit."""
     low = text.lower()

@@ -28,6 +28,8 @@ from advisor.evidence_labels import (
     SEQUENCE_PARALLEL_YEAR,
     attention_of,
     avoids_recomputation,
+    captures_graphs,
+    follows_performance_recipes,
     has_fused_kernels,
     interleaves_by_default,
     note_cause_of,
@@ -202,6 +204,19 @@ def _expert_parallel(row: Mapping[str, str], model: ModelSpec, notes: list[str])
     return stated
 
 
+def _expert_tensor_parallel(row: Mapping[str, str], model: ModelSpec, notes: list[str]) -> int | None:
+    """Ranks that split one expert. Megatron-Core takes the tensor-parallel size unless told otherwise; the recipes of
+    fine-grained models (experts narrower than the hidden size) say 1."""
+    tensor = whole(row["tp"]) or 1
+    if not model.is_moe or tensor == 1 or not whole(row["ep"]):
+        return None
+    if model.expert_ffn_size < model.hidden_size:
+        notes.append("expert tensor parallel: not stated, 1 as fine-grained recipes have it")
+        return 1
+    notes.append("expert tensor parallel: not stated, the tensor-parallel size as Megatron-Core's default")
+    return tensor
+
+
 def _layout(
     row: Mapping[str, str], model: ModelSpec, recipe: Recipe, per_server: int, notes: list[str]
 ) -> LayoutRequest:
@@ -224,6 +239,7 @@ def _layout(
         pipeline_parallel=whole(row["pp"]),
         context_parallel=context,
         expert_parallel=_expert_parallel(row, model, notes),
+        expert_tensor_parallel=_expert_tensor_parallel(row, model, notes),
         virtual_stage_count=_virtual_stages(row, row["framework"], notes),
         micro_batch_size=whole(row["micro_batch"]),
         zero_stage=sharding.zero_stage,
@@ -288,6 +304,8 @@ def _scenario(row: Mapping[str, str], notes: list[str]) -> Scenario | str:
         attention=attention,
         # llm-foundry takes fused_crossentropy unless told otherwise (modeling_mpt.py, loss_fn)
         uses_fused_loss=True if "llm-foundry" in row["framework"].lower() else None,
+        overlaps_tensor_parallel=recipe is Recipe.MEGATRON and follows_performance_recipes(row["framework"]),
+        uses_cuda_graphs=captures_graphs(row["framework"], row["source_title"], row["notes"]),
         uses_fused_kernels=True if has_fused_kernels(row["framework"]) else None,
         lora=_lora(row, notes),
         dropout=has_dropout,
@@ -304,6 +322,8 @@ def _gradient_bytes(row: Mapping[str, str]) -> int | None:
         return BYTES_FP32
     # llm-foundry's PURE and the bfSixteen policy of fms-fsdp set the reduction's type to bf16 as well
     if "pure" in precision or "fms-fsdp" in row["framework"].lower():
+        return BYTES_16BIT
+    if follows_performance_recipes(row["framework"]):
         return BYTES_16BIT
     return None
 

@@ -155,6 +155,25 @@ TIME = Section(
             _("Flash attention recomputes the scores."), "arXiv:2307.08691",
         ),
         _row(
+            _("Softmax"), _("scores seen / special-function rate"),
+            _("Exponentials, forward and backward; the share that stays beside the products is fitted."),
+            _("CUDA programming guide, arithmetic throughput"),
+        ),
+        _row(
+            _("Small layers"), _("max(kernels + waits, host)"),
+            _("Launching a layer kernel by kernel takes the host milliseconds, with captured graphs about a third."),
+            "arXiv:2603.07685",
+        ),
+        _row(
+            _("Gradients under ZeRO 2"), "m (1 − 1/n) bytes / rate",
+            _("Scattered after every micro-batch, since no rank keeps them whole."), "arXiv:1910.02054",
+        ),
+        _row(
+            _("Narrow experts"), "1 + w/f_e",
+            _("Grouped products lose as if each expert were w columns wider; w is fitted."),
+            _("form of this engine, fitted"),
+        ),
+        _row(
             _("Tensor parallel"), _("8 (1 − 1/t) T h / rate"),
             _("Bytes per layer and direction that wait for the links; the exposed share is fitted."),
             "arXiv:2104.04473, arXiv:2205.05198",

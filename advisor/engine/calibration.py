@@ -22,6 +22,8 @@ class Calibration:
     # achieved share of the dense 16-bit peak in flash attention, forward; backward as a factor on it
     attention_efficiency: Mapping[str, float]
     attention_backward_factor: float
+    # exponentials of the softmax that stay beside the products, of one for every score seen
+    attention_exponential_factor: float
     # achieved share of the memory bandwidth
     memory_efficiency: float
     # bytes moved by element-wise and norm kernels, relative to the counted minimum
@@ -32,26 +34,27 @@ class Calibration:
     fp8_quantization_factor: float
     mx_quantization_factor: float
     fp4_quantization_factor: float
+    deepspeed_overhead_factor: float  # of a layer's kernels, where gradients are not accumulated inside the products
     # launches and host gaps
     layer_launch_seconds: float
-    layer_host_seconds: float  # the host needs this long to launch a layer's forward; small batches wait for it
+    # the host needs this long to launch one direction of a layer kernel by kernel; small batches wait for it
+    layer_host_seconds: float
     moe_layer_host_seconds: float
+    captured_host_fraction: float  # of that, where layers are captured in CUDA graphs
     micro_batch_overhead_seconds: float
     step_overhead_seconds: float
     # mixture of experts
-    moe_gemm_efficiency_factor: float
+    expert_width_loss: float  # columns
     moe_permute_factor: float
     # links: achieved share of the rate, latencies
     scale_up_efficiency: float
     scale_out_efficiency: float
-    all_to_all_efficiency: float
     scale_up_hop_seconds: float
     scale_out_hop_seconds: float
     ring_hop_seconds: float  # per domain that a ring passes through
     # shares that stay exposed beside compute
     scale_out_congestion_fraction: float  # loss of scale-out rate per doubling of the domains that take part
-    tensor_exposed_fraction: float
-    tensor_exposed_fraction_fsdp: float
+    tensor_exposed_fraction: float  # where the framework runs them beside the multiplications; 1 elsewhere
     pipeline_exposed_fraction: float
     data_overlap_fraction: float
     data_exposed_fraction: float

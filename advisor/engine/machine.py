@@ -11,6 +11,7 @@ from advisor.engine.specs import DeploymentProfile, FabricSpec, GpuSpec, Method,
 NO_NETWORK_BYTES_PER_SECOND = 1.0
 # precisions computed by the tensor cores in another type when the hardware lacks them are refused, not replaced
 _ELEMENT_BYTES = {Precision.FP32: 4.0, Precision.TF32: 4.0}
+_INPUT_BYTES = {**_ELEMENT_BYTES, Precision.FP8: 1.0, Precision.MXFP8: 1.0 + 1 / 32, Precision.FP4: 0.5 + 1 / 16}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,10 +22,10 @@ class Machine:
     head_flops_per_second: float  # the output layer stays in 16 bit under FP8 and FP4; 32-bit jobs compute it in theirs
     attention_flops_per_second: float
     attention_backward_flops_per_second: float
+    exponentials_per_second: float  # softmax scores per second that stay beside the attention core's products
     memory_bytes_per_second: float
     scale_up_bytes_per_second: float
     scale_out_bytes_per_second: float
-    all_to_all_factor: float
     scale_up_hop_seconds: float
     scale_out_hop_seconds: float
     ring_hop_seconds: float
@@ -33,9 +34,12 @@ class Machine:
     domain_size: float
     quantization_bytes: float  # moved per GEMM input element to produce its low-precision copy; 0 in 16 bit
     element_bytes: float
+    input_bytes: float  # of one element that a matrix multiplication reads
     elementwise_factor: float
     dense_peak_flops_per_second: float
     host_bytes_per_second: float
+    kernel_overhead_factor: float  # of a layer's kernels beside what is counted
+    launch_factor: float  # of the host's time to launch a layer: 1, less with captured graphs
 
 
 def compute_precision(plan: TrainingPlan) -> Precision:
@@ -61,6 +65,12 @@ def _sixteen_bit_peak(gpu: GpuSpec) -> float | None:
 # B200 1000 W / 2250 T: catalogue). A part of the family with less power clocks lower under load.
 REFERENCE_WATTS_PER_FLOPS = {"Ampere": 400 / 312e12, "Hopper": 700 / 989.4e12, "Blackwell": 1000 / 2250e12}
 
+
+# Dense 16-bit FLOP of the tensor cores in the time of one exponential. Special-function units: 16 a clock and SM
+# (CUDA programming guide, throughput of native arithmetic), 32 on Blackwell Ultra (NVIDIA: twice the attention-layer
+# throughput); tensor cores: 1024, 2048, 4096, 8192 FLOP a clock and SM from Volta to Blackwell.
+FLOPS_PER_EXPONENTIAL = {"Volta": 64, "Ampere": 128, "Hopper": 256, "Blackwell": 512, "Blackwell Ultra": 256}
+OTHER_FLOPS_PER_EXPONENTIAL = 256
 
 RACK_SCALE = "rack"  # key of calibrated tables for GPUs whose scale-up domain is larger than one board
 LARGEST_BOARD = 16
@@ -107,6 +117,8 @@ def machine(
         quantization = calibration.fp4_quantization_factor
     is_fused = plan.recipe is Recipe.MEGATRON if plan.uses_fused_kernels is None else plan.uses_fused_kernels
     attention = by_family(calibration.attention_efficiency, family, "" if is_fused else plan.recipe.value) * wide_peak
+    exponentials = wide_peak / FLOPS_PER_EXPONENTIAL.get(family, OTHER_FLOPS_PER_EXPONENTIAL)
+    is_captured = variant == RACK_SCALE if plan.uses_cuda_graphs is None else plan.uses_cuda_graphs
     power = power_factor(gpu, _sixteen_bit_peak(gpu) or peak, calibration)
     has_link = gpu.scale_up_bytes_per_second > 0
     scale_up = gpu.scale_up_bytes_per_second if has_link else gpu.pcie_bytes_per_second
@@ -115,26 +127,25 @@ def machine(
         head_flops_per_second=wide_peak * wide_efficiency * power,
         attention_flops_per_second=attention * power,
         attention_backward_flops_per_second=attention * power * calibration.attention_backward_factor,
+        exponentials_per_second=exponentials * power / calibration.attention_exponential_factor,
         memory_bytes_per_second=gpu.memory_bytes_per_second * calibration.memory_efficiency,
         scale_up_bytes_per_second=scale_up * calibration.scale_up_efficiency * deployment.scale_up_bandwidth_factor,
         scale_out_bytes_per_second=max(fabric.scale_out_bytes_per_second_per_gpu, NO_NETWORK_BYTES_PER_SECOND)
         / fabric.oversubscription
         * calibration.scale_out_efficiency
         * deployment.scale_out_bandwidth_factor,
-        all_to_all_factor=calibration.all_to_all_efficiency,
         scale_up_hop_seconds=calibration.scale_up_hop_seconds * deployment.latency_factor,
         scale_out_hop_seconds=calibration.scale_out_hop_seconds * deployment.latency_factor,
         ring_hop_seconds=calibration.ring_hop_seconds * deployment.latency_factor,
         scale_out_congestion_fraction=calibration.scale_out_congestion_fraction,
-        tensor_exposed_fraction=(
-            calibration.tensor_exposed_fraction
-            if plan.recipe is Recipe.MEGATRON
-            else calibration.tensor_exposed_fraction_fsdp
-        ),
+        tensor_exposed_fraction=(calibration.tensor_exposed_fraction if plan.overlaps_tensor_parallel else 1.0),
         domain_size=float(domain_size(gpu, gpus_per_server)),
         quantization_bytes=quantization,
         element_bytes=_ELEMENT_BYTES.get(precision, 2.0),
+        input_bytes=_INPUT_BYTES.get(precision, 2.0),
         elementwise_factor=(calibration.elementwise_factor if is_fused else calibration.elementwise_factor_fsdp),
         dense_peak_flops_per_second=peak,
         host_bytes_per_second=gpu.pcie_bytes_per_second,
+        kernel_overhead_factor=calibration.deepspeed_overhead_factor if plan.recipe is Recipe.DEEPSPEED else 1.0,
+        launch_factor=calibration.captured_host_fraction if is_captured else 1.0,
     )

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from advisor.engine.buffers import NF4_BYTES
 from advisor.engine.calibration import Calibration
 from advisor.engine.candidates import Candidates, FloatArray
 from advisor.engine.machine import Machine
@@ -26,6 +27,10 @@ FLASH_BACKWARD_FLOPS = 2.5  # [1]
 # element-wise passes over the hidden state in one layer, forward: two norms (read, write), two residual adds
 # (two reads, one write), and over the FFN's inner width: activation and product (reads and a write)
 NORM_PASSES = 10.0
+# per element and pass when biases of grouped experts are added in fp32 outside the fused kernels: product written, sum
+# read and written, joined, cast; backward: cast, two products and their sums
+UNFUSED_BIAS_FORWARD_BYTES = 28.0
+UNFUSED_BIAS_BACKWARD_BYTES = 36.0
 EAGER_SCORE_PASSES = 8.0  # scores written, scaled, masked, softmaxed and read again without a fused kernel
 
 
@@ -45,14 +50,21 @@ class LayerCost:
 
 def core_seconds(work: Workload, machine: Machine, calibration: Calibration) -> tuple[float, float]:
     """Attention core per token of the split layer, forward and backward. [s]"""
-    forward = work.attention_core_flops_per_token / machine.attention_flops_per_second
+    exponentials = work.attention_scores_per_token / machine.exponentials_per_second
+    forward = work.attention_core_flops_per_token / machine.attention_flops_per_second + exponentials
     backward = FLASH_BACKWARD_FLOPS * work.attention_core_flops_per_token / machine.attention_backward_flops_per_second
+    backward = backward + exponentials  # the backward pass computes the probabilities again
     if work.is_eager:
         score_bytes = EAGER_SCORE_PASSES * BYTES_16BIT * work.head_count * work.sequence_length
         extra = calibration.eager_attention_factor * score_bytes / machine.memory_bytes_per_second
         forward = work.attention_core_flops_per_token / machine.head_flops_per_second + extra
         backward = 2 * forward
     return forward, backward
+
+
+def dequantized_bytes(work: Workload, machine: Machine) -> float:
+    """Moved per weight of a 4-bit base before each multiplication: the codes read, the 16-bit copy written. [B]"""
+    return NF4_BYTES + machine.element_bytes if work.is_quantized else 0.0
 
 
 def _gemm(matrix_count: float, machine: Machine) -> float:
@@ -64,15 +76,17 @@ def dense_layer_costs(
 ) -> tuple[LayerCost, LayerCost]:
     """Forward and backward cost of a layer with a dense FFN of `ffn_width` (0: attention only)."""
     memory, size = machine.memory_bytes_per_second, machine.element_bytes
-    h = float(work.hidden_size)
+    h = work.hidden_size
     core_forward, core_backward = core_seconds(work, machine, calibration)
     count = work.attention_matrix_count + ffn_count
     inner = work.ffn_inner_copies * ffn_width
-    # inputs and outputs of the GEMMs: hidden state four times, projections and FFN inner width once each
-    moved_split = (
-        calibration.gemm_bytes_factor * size * (work.query_width + 2 * work.kv_width + work.value_width + inner)
+    # inputs (hidden state twice, attention output, FFN product) and outputs (projections, gate and up, hidden state
+    # twice) of the GEMMs
+    projected = work.query_width + 2 * work.kv_width + (work.ffn_inner_copies - 1) * ffn_width
+    moved_split = calibration.gemm_bytes_factor * (
+        machine.input_bytes * (work.value_width + ffn_width) + size * projected
     )
-    moved_whole = calibration.gemm_bytes_factor * size * 4 * h
+    moved_whole = calibration.gemm_bytes_factor * (machine.input_bytes + size) * 2 * h
     quantized = machine.quantization_bytes
     split = (
         _gemm(count, machine)
@@ -82,7 +96,7 @@ def dense_layer_costs(
     )
     whole = (moved_whole + quantized * 2 * h) / memory
     norm = size * machine.elementwise_factor * NORM_PASSES * h / memory
-    weights = size * count / memory
+    weights = (size + dequantized_bytes(work, machine)) * count / memory
     forward = LayerCost(split, whole, norm, weights, calibration.layer_launch_seconds)
     # backward: two GEMMs each (one when frozen), weight gradients accumulated in fp32
     gemm_passes = 1.0 if work.is_frozen else 2.0
@@ -102,9 +116,13 @@ def dense_layer_costs(
 
 @dataclass(frozen=True, slots=True)
 class ExpertCost:
-    """Seconds of the routed experts of one layer = T/t * routed + experts_per_rank * weights + fixed."""
+    """Seconds of the routed experts of one layer = T/t (routed + y narrow) + experts_per_rank * weights + fixed.
+
+    y is the number of ranks that split one expert.
+    """
 
     routed: float
+    narrow: float
     weights: float
     fixed: float
 
@@ -112,20 +130,34 @@ class ExpertCost:
 def expert_costs(work: Workload, machine: Machine, calibration: Calibration) -> tuple[ExpertCost, ExpertCost]:
     """Forward and backward cost of routed experts (grouped GEMMs, permutation), balanced routing."""
     memory, size = machine.memory_bytes_per_second, machine.element_bytes
-    h, e = float(work.hidden_size), work.experts_per_token
-    gemm = _gemm(work.routed_ffn_count, machine) / calibration.moe_gemm_efficiency_factor
+    h, e = work.hidden_size, work.experts_per_token
+    gemm = _gemm(work.routed_ffn_count, machine)
+    # grouped multiplications of narrow experts lose part of every tile row: as if each were wider by a fixed number
+    narrow = gemm * calibration.expert_width_loss / work.expert_width
     moved = size * (
-        calibration.gemm_bytes_factor * (2 * e * h + work.ffn_inner_copies * work.routed_width)
+        calibration.gemm_bytes_factor
+        * (
+            (machine.input_bytes / size) * (e * h + work.routed_width)
+            + e * h
+            + (work.ffn_inner_copies - 1) * work.routed_width
+        )
         + machine.elementwise_factor * work.ffn_inner_copies * work.routed_width
     )
     permuted = calibration.moe_permute_factor * size * 4 * e * h
     quantized = machine.quantization_bytes * (e * h + work.routed_width)
-    weights = size * work.expert_ffn_count / memory
+    weights = (size + dequantized_bytes(work, machine)) * work.expert_ffn_count / memory
     passes = 1.0 if work.is_frozen else 2.0
     accumulated = 0.0 if work.is_frozen else 2 * BYTES_FP32 * work.expert_ffn_count / memory
-    forward = ExpertCost(gemm + (moved + permuted + quantized) / memory, weights, calibration.layer_launch_seconds)
+    forward = ExpertCost(
+        gemm + (moved + permuted + quantized + UNFUSED_BIAS_FORWARD_BYTES * work.unfused_bias_width) / memory,
+        narrow,
+        weights,
+        calibration.layer_launch_seconds,
+    )
     backward = ExpertCost(
-        passes * gemm + (2 * moved + permuted + passes * quantized) / memory,
+        passes * gemm
+        + (2 * moved + permuted + passes * quantized + UNFUSED_BIAS_BACKWARD_BYTES * work.unfused_bias_width) / memory,
+        passes * narrow,
         passes * weights + accumulated,
         2 * calibration.layer_launch_seconds,
     )
@@ -151,7 +183,7 @@ def layer_compute(
     tokens: FloatArray,
     norm_split: FloatArray,
 ) -> LayerCompute:
-    """Seconds of one layer, forward and backward; at least what the host needs to launch it.
+    """Seconds of one layer on the GPU, forward and backward.
 
     Parameters
     ----------
@@ -172,23 +204,28 @@ def layer_compute(
     dense_backward = backward.seconds(tokens, t, norm_split)
     core_forward, _ = core_seconds(work, machine, calibration)
     core = core_forward * tokens / t
-    if work.expert_count:
+    if np.any(work.expert_count):
         forward, backward = dense_layer_costs(work, machine, calibration, work.shared_width, work.shared_ffn_count)
         routed_forward, routed_backward = expert_costs(work, machine, calibration)
+        local, split = tokens / t, cand.expert_tensor_parallel
         experts_per_rank = work.expert_count / (cand.expert_parallel * cand.expert_tensor_parallel)
         moe_forward = forward.seconds(tokens, t, norm_split) + (
-            tokens * routed_forward.routed / t + experts_per_rank * routed_forward.weights + routed_forward.fixed
+            local * (routed_forward.routed + split * routed_forward.narrow)
+            + experts_per_rank * routed_forward.weights
+            + routed_forward.fixed
         )
         moe_backward = backward.seconds(tokens, t, norm_split) + (
-            tokens * routed_backward.routed / t + experts_per_rank * routed_backward.weights + routed_backward.fixed
+            local * (routed_backward.routed + split * routed_backward.narrow)
+            + experts_per_rank * routed_backward.weights
+            + routed_backward.fixed
         )
     else:
         moe_forward = moe_backward = np.zeros_like(tokens)
 
     return LayerCompute(
-        dense_forward=np.maximum(dense_forward, calibration.layer_host_seconds),
-        dense_backward=np.maximum(dense_backward, calibration.layer_host_seconds),
-        moe_forward=np.maximum(moe_forward, calibration.moe_layer_host_seconds),
-        moe_backward=np.maximum(moe_backward, calibration.moe_layer_host_seconds),
+        dense_forward=dense_forward,
+        dense_backward=dense_backward,
+        moe_forward=moe_forward,
+        moe_backward=moe_backward,
         core=core,
     )

@@ -103,12 +103,21 @@ def _all_to_all_seconds(
     volume = per_pick * work.experts_per_token
     reached = domains * (1 - (1 - 1 / domains) ** work.experts_per_token)
     remote = per_pick * reached * (1 - 1 / domains)
-    up = machine.scale_up_bytes_per_second * machine.all_to_all_factor
-    out = machine.scale_out_bytes_per_second * machine.all_to_all_factor
+    up, out = machine.scale_up_bytes_per_second, machine.scale_out_bytes_per_second
     inside = calibration.expert_exposed_fraction * volume * (1 - 1 / local) / up
     across = calibration.expert_exposed_fraction_scale_out * np.where(domains > 1, remote / out, 0.0)
     hop = np.where(domains > 1, machine.scale_out_hop_seconds, machine.scale_up_hop_seconds)
     return np.where(x > 1, inside + across + hop * np.log2(x), 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Waits:
+    """Seconds that one layer's compute waits for communication."""
+
+    dense_forward: FloatArray
+    dense_backward: FloatArray
+    moe_forward: FloatArray
+    moe_backward: FloatArray
 
 
 def _layer_communication(
@@ -119,26 +128,30 @@ def _layer_communication(
     calibration: Calibration,
     tokens: FloatArray,
     core: FloatArray,
-) -> tuple[FloatArray, FloatArray]:
-    """Communication of one dense and one mixture-of-experts layer that compute has to wait for, both directions."""
-    t, c, recompute = cand.tensor_parallel, cand.context_parallel, cand.recomputed_fraction
+) -> _Waits:
+    """Communication of one dense and one mixture-of-experts layer that compute has to wait for."""
+    t, c = cand.tensor_parallel, cand.context_parallel
     hidden_bytes = BYTES_16BIT * tokens * work.hidden_size
     shift = collectives.ring_shift_seconds(hidden_bytes, t, links.tensor_rate, links.tensor_latency)
     tensor = machine.tensor_exposed_fraction * np.where(t > 1, 4 * shift, 0.0)
-    kv_bytes = BYTES_16BIT * tokens * 2 * work.kv_width / t
+    kv_bytes = BYTES_16BIT * tokens * work.kv_pair_width / t
     ring = (c - 1) * (kv_bytes / links.context_rate + machine.scale_up_hop_seconds)
     context = np.maximum(ring - calibration.context_overlap_fraction * core, 0.0)
     context_backward = np.maximum(2 * ring - calibration.context_overlap_fraction * FLASH_BACKWARD_FLOPS * core, 0.0)
     exchange = (
         2 * _all_to_all_seconds(work, cand, machine, tokens, calibration)
-        if work.expert_count
+        if np.any(work.expert_count)
         else np.zeros_like(tokens)
     )
-    # experts that are not split over tensor ranks exchange tokens instead of all-reducing
-    moe_tensor = tensor * np.where(cand.expert_tensor_parallel >= t, 1.0, 0.5)
-    comm_dense = 2 * tensor + context + context_backward + recompute * (tensor + context)
-    comm_moe = 2 * (moe_tensor + exchange) + context + context_backward
-    return comm_dense, comm_moe + recompute * (moe_tensor + exchange + context)
+    # experts that are not split over tensor ranks exchange tokens instead of all-reducing; those that are gather the
+    # copies of every token for all their experts, and scatter them back, with nothing to hide behind
+    is_split = (cand.expert_tensor_parallel > 1) & (cand.expert_parallel > 1)
+    gathered = 2 * collectives.ring_shift_seconds(
+        work.experts_per_token * hidden_bytes, cand.expert_tensor_parallel, links.tensor_rate, links.tensor_latency
+    )
+    moe_tensor = np.where(is_split, 0.5 * tensor + gathered, tensor * np.where(cand.expert_parallel > 1, 0.5, 1.0))
+    moe = moe_tensor + exchange
+    return _Waits(tensor + context, tensor + context_backward, moe + context, moe + context_backward)
 
 
 def step_time(
@@ -176,9 +189,18 @@ def step_time(
     links = _links(cand, machine)
     recompute = cand.recomputed_fraction
     layer = layer_compute(work, cand, machine, calibration, tokens, norm_split)
-    comm_dense, comm_moe = _layer_communication(work, cand, machine, links, calibration, tokens, layer.core)
-    dense_forward, dense_backward = layer.dense_forward, layer.dense_backward
-    moe_forward, moe_backward, core = layer.moe_forward, layer.moe_backward, layer.core
+    wait = _layer_communication(work, cand, machine, links, calibration, tokens, layer.core)
+    comm_dense = wait.dense_forward * (1 + recompute) + wait.dense_backward
+    comm_moe = wait.moe_forward * (1 + recompute) + wait.moe_backward
+    # the GPU idles where launching a layer takes the host longer than its kernels and its waits take
+    host = calibration.layer_host_seconds * machine.launch_factor
+    moe_host = calibration.moe_layer_host_seconds * machine.launch_factor
+    overhead = machine.kernel_overhead_factor
+    dense_forward = np.maximum(overhead * layer.dense_forward, host - wait.dense_forward)
+    dense_backward = np.maximum(overhead * layer.dense_backward, host - wait.dense_backward)
+    moe_forward = np.maximum(overhead * layer.moe_forward, moe_host - wait.moe_forward)
+    moe_backward = np.maximum(overhead * layer.moe_backward, moe_host - wait.moe_backward)
+    core = layer.core
     repeats_core = cand.recomputation == RECOMPUTATION_CODES[Recomputation.SELECTIVE]
     compute_dense = dense_forward * (1 + recompute) + dense_backward + np.where(repeats_core, core, 0.0)
     compute_moe = moe_forward * (1 + recompute) + moe_backward + np.where(repeats_core, core, 0.0)
@@ -297,7 +319,7 @@ def _sharded_exposed(
         )
 
     dense = exposed(work.dense_layer_parameters / t, np.zeros_like(t), dense_compute)
-    if not work.expert_count:
+    if not np.any(work.expert_count):
         return dense, dense
     experts = work.expert_parameters / (cand.expert_parallel * cand.expert_tensor_parallel)
     return dense, exposed(work.moe_layer_parameters / t, experts, moe_compute)
@@ -312,7 +334,7 @@ def _data_parallel_exposed(
     calibration: Calibration,
     micro_batch_seconds: FloatArray,
 ) -> FloatArray:
-    """Gradient reduction and weight gathering once per step (ZeRO 0-2), less what the last backward hides."""
+    """Gradient reduction (ZeRO 2: after every micro-batch) and weight gathering once per step, less what hides."""
     states = state_bytes(plan)
     dense = memory.stage_parameters - memory.stage_expert_parameters
     experts = memory.stage_expert_parameters
@@ -331,6 +353,13 @@ def _data_parallel_exposed(
     window = np.minimum(np.maximum((v - 1) * p / v, 1.0), cand.micro_batch_count)
     hidden = calibration.data_overlap_fraction * window * micro_batch_seconds
     exposed = np.maximum(seconds - hidden, calibration.data_exposed_fraction * seconds)
+    every_time = cand.zero_stage == 2
+    if np.any(every_time) and not plan.whole_gradients:
+        # sharded gradients are scattered after each backward pass, behind which that much hides, not once per step
+        scatter = seconds * states.gradient_reduce / bytes_moved
+        behind = calibration.data_overlap_fraction * micro_batch_seconds
+        waits = np.maximum(scatter - behind, calibration.data_exposed_fraction * scatter)
+        exposed = exposed + np.where(every_time, (cand.micro_batch_count - 1) * waits, 0.0)
     return np.where(cand.zero_stage < 3, exposed, 0.0)
 
 

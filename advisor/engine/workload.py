@@ -10,7 +10,16 @@ from dataclasses import dataclass
 
 from advisor.engine import flops, parameters
 from advisor.engine.saved_tensors import SavedTensors, saved_tensors
-from advisor.engine.specs import AttentionKernel, Method, ModelKind, ModelSpec, Optimizer, Recipe, TrainingPlan
+from advisor.engine.specs import (
+    AttentionKernel,
+    Method,
+    ModelKind,
+    ModelSpec,
+    Optimizer,
+    Precision,
+    Recipe,
+    TrainingPlan,
+)
 from advisor.engine.units import BYTES_16BIT, BYTES_FP32
 
 
@@ -24,12 +33,15 @@ class Workload:
     hidden_size: int
     query_width: int  # a * d
     kv_width: int  # k * d, one of the two
+    kv_pair_width: int  # keys and values together: k (d + d_v)
     value_width: int  # a * d_v
     head_count: int
     ffn_size: int
     routed_width: int  # e * f_e
+    unfused_bias_width: int  # outputs of the routed experts whose biases are added outside the fused kernels
     shared_width: int
     experts_per_token: int
+    expert_width: int  # of one routed expert
     expert_count: int
     vocab_size: int  # 0 without a language-model head
     sequence_length: int
@@ -48,6 +60,7 @@ class Workload:
     final_parameters: float
     tied_embeddings: bool
     attention_core_flops_per_token: float
+    attention_scores_per_token: float  # softmax entries of one layer, all heads
     adapter_parameters: float
     parameter_count: float
     is_frozen: bool
@@ -74,12 +87,15 @@ def workload(model: ModelSpec, plan: TrainingPlan) -> Workload:
         hidden_size=model.hidden_size,
         query_width=model.head_count * model.head_size,
         kv_width=kv_heads * model.head_size,
+        kv_pair_width=kv_heads * (model.head_size + (model.v_head_size or model.head_size)),
         value_width=value_width,
         head_count=model.head_count,
         ffn_size=model.ffn_size,
         routed_width=model.experts_per_token * model.expert_ffn_size,
+        unfused_bias_width=unfused_bias_width(model, plan),
         shared_width=shared_width,
         experts_per_token=model.experts_per_token,
+        expert_width=max(model.expert_ffn_size, 1),
         expert_count=model.expert_count,
         vocab_size=0 if model.kind is ModelKind.VISION else model.vocab_size,
         sequence_length=plan.sequence_length,
@@ -97,6 +113,7 @@ def workload(model: ModelSpec, plan: TrainingPlan) -> Workload:
         head_parameters=head,
         final_parameters=parameters.final_parameter_count(model),
         tied_embeddings=model.tied_embeddings,
+        attention_scores_per_token=flops.mean_seen_tokens_per_query(model, plan.sequence_length) * model.head_count,
         attention_core_flops_per_token=flops.attention_core_flops_per_token(model, plan.sequence_length),
         adapter_parameters=flops.adapter_parameter_count(model, plan) if plan.method in flops.FROZEN_METHODS else 0,
         parameter_count=parameters.parameter_count(model),
@@ -106,6 +123,19 @@ def workload(model: ModelSpec, plan: TrainingPlan) -> Workload:
         saved=saved_tensors(model, plan, adapted_input_width(model, plan)),
         model_flops_per_token=flops.model_flops_per_token(model, plan),
     )
+
+
+def unfused_bias_width(model: ModelSpec, plan: TrainingPlan) -> int:
+    """Outputs per token to which Megatron-Core's grouped experts add their biases one expert after the other.
+
+    `_apply_bias` of megatron/core/transformer/moe/experts.py splits, adds in fp32, joins and casts back; only the
+    block-scaled fused kernels take the bias along.
+    """
+    is_fused = plan.uses_fused_kernels or plan.precision in (Precision.MXFP8, Precision.FP4)
+    if not (model.is_moe and model.has_ffn_bias) or plan.recipe is not Recipe.MEGATRON or is_fused:
+        return 0
+    inner = (2 if model.gated_ffn else 1) * model.expert_ffn_size
+    return model.experts_per_token * (inner + model.hidden_size)
 
 
 def adapted_input_width(model: ModelSpec, plan: TrainingPlan) -> int:

@@ -51,9 +51,11 @@ def rates(**changes: float) -> Machine:
         "scale_out_congestion_fraction": 0.0,
         "quantization_bytes": 0.0,
         "element_bytes": 2.0,
+        "input_bytes": 2.0,
+        "launch_factor": 1.0,
+        "kernel_overhead_factor": 1.0,
         "elementwise_factor": 1.0,
         "tensor_exposed_fraction": 1.0,
-        "all_to_all_factor": 1.0,
         "domain_size": 8.0,
     }
     values = {item.name: OUT_OF_THE_WAY for item in fields(Machine)}

@@ -115,7 +115,7 @@ def test_llama_65b_days():
         LayoutRequest(),
     )
     assert answer.time.training_seconds is not None
-    assert answer.time.training_seconds / 86400 == pytest.approx(21, rel=0.25)
+    assert answer.time.training_seconds / 86400 == pytest.approx(21, rel=0.15)
 
 
 def test_70b_does_not_fit_on_eight_a100():

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from advisor.engine.machine import compute_precision, machine
-from advisor.engine.specs import DeploymentProfile, FabricSpec, Method, Precision
+from advisor.engine.specs import DeploymentProfile, FabricSpec, Method, Precision, Recipe
 from tests.engine.cases import A100, H100, plan
 from tests.engine.round_numbers import constants
 
@@ -70,6 +70,34 @@ def test_a_32_bit_job_computes_head_and_attention_in_its_own_type(precision, pea
     assert rates.head_flops_per_second == pytest.approx(peak)
     assert rates.attention_flops_per_second == pytest.approx(peak)
     assert rates.element_bytes == 4
+
+
+def test_exponentials_keep_pace_with_the_special_function_units():
+    # CUDA programming guide: 16 special-function results a clock and SM; tensor cores of an H100 do 4096 FLOP in it
+    rates = achieved(calibration=constants(attention_exponential_factor=0.5))
+    assert rates.exponentials_per_second == pytest.approx(989.4e12 / 256 / 0.5)
+
+
+def test_rack_scale_parts_launch_captured_layers_unless_told_otherwise():
+    calibration = constants(captured_host_fraction=0.3)
+    rack = replace(H100, scale_up_domain_size=72)
+    assert achieved(calibration=calibration).launch_factor == 1.0
+    assert achieved(rack, calibration=calibration).launch_factor == 0.3
+    assert achieved(rack, calibration=calibration, uses_cuda_graphs=False).launch_factor == 1.0
+    assert achieved(calibration=calibration, uses_cuda_graphs=True).launch_factor == 0.3
+
+
+def test_tensor_collectives_hide_only_where_the_framework_runs_them_beside():
+    calibration = constants(tensor_exposed_fraction=0.25)
+    assert achieved(calibration=calibration).tensor_exposed_fraction == 1.0
+    beside = achieved(calibration=calibration, overlaps_tensor_parallel=True)
+    assert beside.tensor_exposed_fraction == 0.25
+
+
+def test_deepspeed_adds_to_every_kernel():
+    calibration = constants(deepspeed_overhead_factor=1.1)
+    assert achieved(calibration=calibration, recipe=Recipe.DEEPSPEED).kernel_overhead_factor == 1.1
+    assert achieved(calibration=calibration, recipe=Recipe.MEGATRON).kernel_overhead_factor == 1.0
 
 
 def test_no_network_is_a_rate_and_not_a_division_by_zero():

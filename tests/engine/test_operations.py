@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from advisor.engine.operations import LayerCost, dense_layer_costs, expert_costs
+from advisor.engine.buffers import NF4_BYTES
+from advisor.engine.operations import LayerCost, core_seconds, dense_layer_costs, expert_costs
 from advisor.engine.specs import LoraSpec, Method
 from advisor.engine.workload import workload
 from tests.engine.cases import plan
@@ -62,13 +63,45 @@ def test_quantization_passes_over_every_input_of_a_multiplication():
 MIXTURE = replace(SMALL, expert_count=4, experts_per_token=2, expert_ffn_size=4)
 
 
-def test_grouped_multiplications_run_at_their_own_efficiency():
-    # two experts of 3 * 8 * 4 weights a token: 2 * 192 operations, at half the efficiency twice the time
+def test_narrow_experts_multiply_as_if_each_were_wider():
+    # two experts of 3 * 8 * 4 weights a token: 2 * 192 operations; a loss of 2 columns costs half of a width of 4
     work = workload(MIXTURE, plan(sequence_length=16))
-    calibration = constants(moe_gemm_efficiency_factor=0.5)
-    forward, backward = expert_costs(work, rates(gemm_flops_per_second=1), calibration)
-    assert forward.routed == pytest.approx(768, rel=1e-12)
-    assert backward.routed == pytest.approx(2 * 768, rel=1e-12)
+    forward, backward = expert_costs(work, rates(gemm_flops_per_second=1), constants(expert_width_loss=2.0))
+    assert (forward.routed, forward.narrow) == pytest.approx((384, 192), rel=1e-12)
+    assert (backward.routed, backward.narrow) == pytest.approx((2 * 384, 2 * 192), rel=1e-12)
+
+
+def test_inputs_in_fewer_bytes_spare_only_what_multiplications_read():
+    # attention output 8 and FFN product 16 split, hidden state read twice whole: one byte less of each
+    narrow = costs(replace(MEMORY, input_bytes=1.0))[0]
+    assert costs()[0].split - narrow.split == pytest.approx(8 + 16, rel=1e-12)
+    assert costs()[0].whole - narrow.whole == pytest.approx(2 * 8, rel=1e-12)
+
+
+def test_a_4_bit_base_is_written_out_before_every_multiplication():
+    # half a byte of codes read and a 16-bit copy written, per weight and pass (arXiv:2305.14314, section 3)
+    forward, backward = costs(method=Method.QLORA, lora=LoraSpec(rank=1, targets=("q",)))
+    plain, _ = costs(**LORA)
+    assert forward.weights - plain.weights == pytest.approx(576 * (2 + NF4_BYTES), rel=1e-12)
+    assert backward.weights == pytest.approx(forward.weights, rel=1e-12)
+
+
+def test_softmax_exponentials_are_computed_in_both_directions():
+    # 8 keys seen on average by each of 2 heads: 16 exponentials a token (arXiv:2307.08691: recomputed backward)
+    work = workload(SMALL, plan(sequence_length=16))
+    forward, backward = core_seconds(work, rates(exponentials_per_second=1), constants())
+    assert (forward, backward) == pytest.approx((16, 16), rel=1e-9)
+
+
+def test_expert_biases_outside_the_fused_kernels_move_fp32_copies():
+    # two experts of 2 * 4 gate and up columns and 8 outputs: 32 elements, 28 bytes forward and 36 backward each
+    biased = replace(MIXTURE, has_ffn_bias=True)
+    plain = expert_costs(workload(MIXTURE, plan(sequence_length=16)), MEMORY, constants())
+    added = expert_costs(workload(biased, plan(sequence_length=16)), MEMORY, constants())
+    assert added[0].routed - plain[0].routed == pytest.approx(28 * 32, rel=1e-12)
+    assert added[1].routed - plain[1].routed == pytest.approx(36 * 32, rel=1e-12)
+    fused = workload(biased, plan(sequence_length=16, uses_fused_kernels=True))
+    assert fused.unfused_bias_width == 0
 
 
 def test_bytes_of_routed_experts():

@@ -16,6 +16,7 @@ from tests.engine.cases import plan
 from tests.engine.round_numbers import SMALL, candidate, constants, held, rates
 
 MIXTURE = replace(SMALL, expert_count=4, experts_per_token=2, expert_ffn_size=4)
+NO_EXCHANGE = constants(expert_exposed_fraction=0.0, expert_exposed_fraction_scale_out=0.0)
 LORA = {"method": Method.LORA, "lora": LoraSpec(rank=1, targets=("q",))}
 
 
@@ -109,6 +110,13 @@ def test_context_ranks_pass_keys_and_values_around():
     assert step(candidate(context_parallel=4), machine) == pytest.approx(4 * (3 * 64 + 3 * 128), rel=1e-12)
 
 
+def test_latent_attention_passes_keys_and_values_of_their_own_sizes():
+    # 8 tokens a rank, 2 heads with keys of 4 and values of 2: 12 wide in 16 bit
+    latent = replace(SMALL, kv_lora_rank=2, qk_nope_head_size=2, qk_rope_head_size=2, v_head_size=2)
+    machine = rates(scale_up_bytes_per_second=1)
+    assert step(candidate(context_parallel=2), machine, model=latent) == pytest.approx(4 * (96 + 192) * 2, rel=1e-12)
+
+
 def test_context_ranks_stand_a_tensor_group_apart():
     # tensor groups fill the servers of four: the ring crosses servers; each tensor rank has a quarter of 128 bytes
     machine = rates(scale_out_bytes_per_second=1, domain_size=4)
@@ -132,19 +140,29 @@ def test_a_token_crosses_once_to_each_domain_that_has_one_of_its_experts():
 
 def test_whole_experts_halve_the_tensor_exchange_of_their_layers():
     # attention still all-reduces (256 bytes each way), the experts exchange tokens instead
-    machine = rates(scale_up_bytes_per_second=1, all_to_all_factor=1e30)
+    machine = rates(scale_up_bytes_per_second=1)
     whole = candidate(tensor_parallel=2, expert_parallel=2, expert_tensor_parallel=1)
     split = candidate(tensor_parallel=2)
-    assert step(whole, machine, model=MIXTURE) == pytest.approx(4 * (256 + 256), rel=1e-12)
-    assert step(split, machine, model=MIXTURE) == pytest.approx(4 * (512 + 512), rel=1e-12)
+    assert step(whole, machine, model=MIXTURE, calibration=NO_EXCHANGE) == pytest.approx(4 * (256 + 256), rel=1e-12)
+    assert step(split, machine, model=MIXTURE, calibration=NO_EXCHANGE) == pytest.approx(4 * (512 + 512), rel=1e-12)
+
+
+def test_split_experts_gather_every_copy_of_a_token():
+    # attention 256 bytes each way; both experts' copies (2 * 256 bytes) gathered and scattered over two ranks: 2 * 256
+    machine = rates(scale_up_bytes_per_second=1)
+    layout = candidate(tensor_parallel=2, data_parallel=2, expert_parallel=2, expert_tensor_parallel=2)
+    assert step(layout, machine, model=MIXTURE, calibration=NO_EXCHANGE) == pytest.approx(
+        4 * 2 * (256 + 512), rel=1e-12
+    )
 
 
 ACROSS = rates(scale_out_bytes_per_second=1, domain_size=1)
 
 
-@pytest.mark.parametrize(("zero_stage", "expected"), [(0, 8 * 750), (1, 6 * 750), (2, 6 * 750)])
-def test_gradients_and_weights_move_once_a_step(zero_stage, expected):
-    # 3/4 of 1000 parameters: fp32 gradients reduced and 16-bit weights gathered; all-reduced without sharding
+@pytest.mark.parametrize(("zero_stage", "expected"), [(0, 8 * 750), (1, 6 * 750), (2, 6 * 750 + 4 * 4 * 750)])
+def test_gradients_and_weights_move(zero_stage, expected):
+    # 3/4 of 1000 parameters: fp32 gradients reduced and 16-bit weights gathered; all-reduced without sharding. ZeRO 2
+    # keeps no whole gradient: it scatters after each of the five micro-batches (arXiv:1910.02054, section 5.2)
     layout = candidate(5, data_parallel=4, zero_stage=zero_stage)
     assert step(layout, ACROSS, states=held(1000)) == pytest.approx(expected, rel=1e-12)
 
@@ -164,9 +182,10 @@ def test_experts_are_reduced_over_the_ranks_that_hold_the_same_ones():
 
 def test_experts_on_the_ranks_of_one_tensor_group_are_reduced_without_data_parallelism():
     # four tensor ranks, experts over two of them: each half is held twice
-    machine = rates(scale_up_bytes_per_second=1, all_to_all_factor=1e30, tensor_exposed_fraction=0.0)
+    machine = rates(scale_up_bytes_per_second=1, tensor_exposed_fraction=0.0)
     layout = candidate(tensor_parallel=4, expert_parallel=2)
-    assert step(layout, machine, model=MIXTURE, states=held(1000, 400)) == pytest.approx(6 * 400 / 2, rel=1e-12)
+    seconds = step(layout, machine, model=MIXTURE, states=held(1000, 400), calibration=NO_EXCHANGE)
+    assert seconds == pytest.approx(6 * 400 / 2, rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -264,6 +283,20 @@ def test_the_host_sets_the_pace_of_tiny_layers():
     calibration = constants(layer_host_seconds=3.0, moe_layer_host_seconds=5.0)
     assert step(candidate(), rates(), calibration=calibration) == pytest.approx(4 * (3 + 3), rel=1e-12)
     assert step(candidate(), rates(), model=MIXTURE, calibration=calibration) == pytest.approx(4 * 10, rel=1e-12)
+    captured = rates(launch_factor=0.5)
+    assert step(candidate(), captured, calibration=calibration) == pytest.approx(4 * 3, rel=1e-12)
+
+
+def test_waits_for_others_run_beside_the_hosts_work():
+    # each direction waits 512 s for the other tensor rank: the host's 600 s leave 88 s of idling, and 500 s none
+    machine = rates(scale_up_bytes_per_second=1)
+    layout = candidate(tensor_parallel=2)
+    assert step(layout, machine, calibration=constants(layer_host_seconds=600.0)) == pytest.approx(4 * 2 * 600)
+    assert step(layout, machine, calibration=constants(layer_host_seconds=500.0)) == pytest.approx(4 * 2 * 512)
+
+
+def test_kernels_take_longer_where_the_framework_adds_its_own():
+    assert step(candidate(), replace(GEMM, kernel_overhead_factor=1.5)) == pytest.approx(1.5 * MICRO_BATCH, rel=1e-12)
 
 
 def test_stragglers_grow_with_every_doubling_of_domains():

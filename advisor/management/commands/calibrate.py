@@ -34,7 +34,7 @@ class Command(BaseCommand):
             fitted_parameters(rows, priors),
             iterations=options["iterations"],
             start=None if options["from_priors"] else stored,
-            report=lambda line, _constants: self.stdout.write(line),
+            report=self.stdout.write,
         )
         fitted = with_error_bands(fitted, rows)
         write_calibration(

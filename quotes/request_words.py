@@ -7,25 +7,36 @@ from typing import Any
 
 from django.utils import translation
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from quotes.sizing_basis import DJANGO_LANGUAGES
 
 
 def answer_sentence(answers: Mapping[str, Mapping[str, Any]], language: str) -> str:
-    """`28 servers of 8 x H100: 224 GPUs, 59 days expected.`, or that nothing fits, in that language."""
+    """`28 servers, each with 8 × H100: 224 GPUs; training takes 59.3 days.`, or that nothing fits."""
     shown = "en" if language == "en" else "zh-Hans"
     configuration = answers[shown]["recommended"]
     with translation.override(DJANGO_LANGUAGES[shown]):
         if configuration is None:
             return _("No configuration meets the conditions; the request asks for advice.")
+        servers, days = configuration["server_count"], configuration["training_days"]
         figures = {
-            "servers": f"{configuration['server_count']:,}",
+            "servers": f"{servers:,}",
             "per_server": configuration["gpus_per_server"],
             "gpu": configuration["gpu_name"],
             "gpus": f"{configuration['gpu_count']:,}",
         }
-        if configuration["training_days"] is None:
-            return _("Servers: %(servers)s, each with %(per_server)s × %(gpu)s; GPUs: %(gpus)s.") % figures
-        return _(
-            "Servers: %(servers)s, each with %(per_server)s × %(gpu)s; GPUs: %(gpus)s; training time: %(days)s days."
-        ) % (figures | {"days": f"{configuration['training_days']:.3g}"})
+        if days is None:
+            return (
+                ngettext(
+                    "%(servers)s server with %(per_server)s × %(gpu)s: %(gpus)s GPUs.",
+                    "%(servers)s servers, each with %(per_server)s × %(gpu)s: %(gpus)s GPUs.",
+                    servers,
+                )
+                % figures
+            )
+        return ngettext(
+            "%(servers)s server with %(per_server)s × %(gpu)s: %(gpus)s GPUs; training takes %(days)s days.",
+            "%(servers)s servers, each with %(per_server)s × %(gpu)s: %(gpus)s GPUs; training takes %(days)s days.",
+            servers,
+        ) % (figures | {"days": f"{days:.3g}"})

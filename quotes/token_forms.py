@@ -25,6 +25,6 @@ class TokenForm(CleanTextMixin, forms.Form):
     )
     days = forms.ChoiceField(
         label=_("Ends after"),
-        choices=[("30", _("30 days")), ("90", _("90 days")), ("365", _("a year"))],
+        choices=[("30", _("30 days")), ("90", _("90 days")), ("365", pgettext_lazy("token", "a year"))],
         initial="90",
     )

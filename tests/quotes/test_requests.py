@@ -79,7 +79,7 @@ def lead(client, **changes):
 class TestThePage:
     def test_shows_answer_inputs_and_consent(self, english, db):
         html = english.get(ADDRESS).content.decode()
-        assert re.search(r"Servers: 1, each with 8 × H200 141GB SXM5; GPUs: 8; training time: [\d.]+ days\.", html)
+        assert re.search(r"1 server with 8 × H200 141GB SXM5: 8 GPUs; training takes [\d.]+ days\.", html)
         assert "200B" in html  # the tokens, carried over
         assert "kept for 730 days at most" in html
         assert 'autocomplete="organization"' in html

@@ -133,28 +133,49 @@ def cloud_price(
     """Money of the GPU-hours at published prices of virtual machines; None where nobody publishes one.
 
     The own currency comes first; else the other one of CNY and USD at the cloud book's rate (CNY per USD), converted
-    once and marked.
+    once and marked. `by_class` has every provider class and commitment that is published, own currency first.
     """
     if gpu_hours is None:
         return None
     virtual = [offer for offer in offers if offer.gpu_sku == gpu_sku and offer.deployment != BARE_METAL]
-    mine = [offer for offer in virtual if offer.currency == currency]
-    factor = Decimal(1)
-    if not mine and exchange_rate and currency in ("CNY", "USD"):
-        mine = [offer for offer in virtual if offer.currency in ("CNY", "USD")]
-        factor = exchange_rate if currency == "CNY" else 1 / exchange_rate
+    priced = [
+        (offer, factor) for offer in virtual if (factor := _factor(offer.currency, currency, exchange_rate)) is not None
+    ]
+    own = [pair for pair in priced if pair[0].currency == currency]
     commitments: tuple[str, ...] = next((names for months, names in COMMITMENT_BY_TERM if term_months >= months), ())
     ranked = sorted(
-        (offer for offer in mine if offer.commitment in commitments and offer.provider_class in CLASS_ORDER),
-        key=lambda offer: (
-            CLASS_ORDER.index(offer.provider_class),
-            commitments.index(offer.commitment),
-        ),
+        (pair for pair in own or priced if pair[0].commitment in commitments and pair[0].provider_class in CLASS_ORDER),
+        key=lambda pair: (CLASS_ORDER.index(pair[0].provider_class), commitments.index(pair[0].commitment)),
     )
     if not ranked:
         return None
-    offer = ranked[0]
-    hours = Decimal(repr(gpu_hours)) * factor
+    hours = Decimal(repr(gpu_hours))
+    chosen = _run_at_cloud(*ranked[0], hours, currency)
+    listed = sorted(
+        (pair for pair in priced if pair[0].provider_class in CLASS_ORDER),
+        key=lambda pair: (
+            pair[0].currency != currency,
+            CLASS_ORDER.index(pair[0].provider_class),
+            pair[0].commitment,
+        ),
+    )
+    return chosen | {
+        "origin": _("published cloud prices, median of providers"),
+        "by_class": [_run_at_cloud(offer, factor, hours, currency) for offer, factor in listed],
+    }
+
+
+def _factor(source: str, target: str, cny_per_usd: Decimal | None) -> Decimal | None:
+    """What an amount is multiplied by to reach the target currency; None where there is no rate."""
+    if source == target:
+        return Decimal(1)
+    if cny_per_usd and {source, target} == {"CNY", "USD"}:
+        return cny_per_usd if target == "CNY" else 1 / cny_per_usd
+    return None
+
+
+def _run_at_cloud(offer: CloudOffer, factor: Decimal, gpu_hours: Decimal, currency: str) -> dict[str, Any]:
+    hours = gpu_hours * factor
     return {
         "total": money(offer.median * hours, currency),
         "low": money(offer.low * hours, currency),
@@ -166,7 +187,6 @@ def cloud_price(
         "deployment": offer.deployment,
         "provider_count": offer.provider_count,
         "as_of": offer.as_of.isoformat() if offer.as_of else None,
-        "origin": _("published cloud prices, median of providers"),
     }
 
 

@@ -149,7 +149,7 @@ def compared_sides(
             currency=checked.currency,
             gpu_hours=virtual_hours,
             term_months=setting.term_months,
-            exchange_rate=cloud.exchange_rate if (cloud := setting.book("cloud")) else None,
+            exchange_rate=_rate(setting),
         ),
         facility_watts=item.power.facility_average_watts if item.power else None,
     )
@@ -158,6 +158,12 @@ def compared_sides(
         item.answer, scaling=result.scaling, advice=answer["advice"], budget_text=budget_text(setting, item.answer)
     )
     return answer
+
+
+def _rate(setting: Setting) -> Decimal | None:
+    """CNY per USD of the books in force; a book of cloud prices holds both currencies as published and has none."""
+    own = [book for basis in ("rental", "purchase") if (book := setting.book(basis)) is not None]
+    return next((book.exchange_rate for book in (*own, *setting.books.values()) if book.exchange_rate), None)
 
 
 def budget_text(setting: Setting, answer: ConfigurationAnswer) -> str:

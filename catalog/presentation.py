@@ -152,10 +152,14 @@ def label_of(model: type[Part], field: str) -> str:
     return name[:1].upper() + name[1:]
 
 
+# columns of the files that the model holds as a relation
+RELATIONS = {"supported_gpu_skus": "supported_gpus"}
+
+
 def field_label(model: type[Part], field: str) -> str:
     """`label_of`, or the field's own words where the model has no such field."""
     try:
-        return label_of(model, field)
+        return label_of(model, RELATIONS.get(field, field))
     except KeyError:
         return field.replace("_", " ")
 

@@ -20,6 +20,8 @@ from advisor.comparison import (
     side_answer,
 )
 from advisor.engine.specs import DeploymentProfile, Estimate
+from advisor.inputs import parse_recommendation_request
+from advisor.services import scenario_search
 from tests.advisor.jobs import h100_estimate
 
 TEN_DAYS = 10 * 86400.0
@@ -147,3 +149,37 @@ class TestCloudPrice:
 
     def test_without_a_rate_nothing_is_converted(self):
         assert self._price(currency="CNY") is None
+
+    def test_every_class_and_term_has_its_price_and_the_own_currency_comes_first(self):
+        china = replace(
+            self.OFFER,
+            provider_class="china",
+            commitment="on_demand",
+            currency="CNY",
+            low=Decimal(20),
+            median=Decimal(25),
+            high=Decimal(30),
+        )
+        price = self._price(self.OFFER, china, currency="CNY", rate=Decimal("6.74"))
+        assert price is not None
+        rows = [(row["provider_class"], row["commitment"], row["total"]["amount"]) for row in price["by_class"]]
+        assert rows == [("china", "on_demand", "2500.00"), ("hyperscaler", "1y", "2696.00")]
+        assert price["total"]["amount"] == "2500.00"
+
+
+@pytest.mark.usefixtures("catalog")
+def test_the_virtualized_side_has_its_money_in_yuan_too():
+    # L40S has published prices of virtual machines in USD only
+    checked = parse_recommendation_request(
+        {
+            "model": {"parameters": "7B"},
+            "training": {"tokens": "100B"},
+            "hardware": {"gpus": ["nvidia-l40s-48gb"], "gpu_count": 64},
+            "commercial": {"currency": "CNY", "term_months": 1},
+        }
+    )
+    side = scenario_search(checked=checked, on=date(2026, 11, 30))["deployment_comparison"]["virtualized"]
+    assert side["price"]["is_converted"] is True
+    # large cloud, on demand, median of the files: 4.1448 USD an hour x 6.74
+    hourly = next(row for row in side["price"]["by_class"] if row["provider_class"] == "hyperscaler")["per_gpu_hour"]
+    assert hourly == {"amount": "27.94", "currency": "CNY"}

@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 PATHS = ["", "gpus/", "servers/?search=dell", "gpus/nvidia-h20-96gb/", "services/svc-ops-24x7/", "tiers/billion/"]
 PATHS += ["model-architectures/deepseek-v3/", "price-books/demo-purchase-cny/"]
+PATHS.append("gpus/compare/?sku=nvidia-h100-sxm5-80gb&sku=amd-mi300x-192gb")
 
 
 def with_language(path: str, lang: str) -> str:

@@ -162,3 +162,18 @@ def test_an_overlapping_book_is_refused_with_a_word(editor: Client) -> None:
     second.refresh_from_db()
     assert second.status == "draft"
     assert "Close or retire it first" in answer.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("role", "sees", "changes"),
+    [("catalog_editor", 200, 200), ("sales_manager", 200, 403), ("finance_viewer", 200, 403), ("sales_rep", 403, 403)],
+)
+def test_the_group_says_who_sees_and_who_changes(catalog: None, role: str, sees: int, changes: int) -> None:
+    client = Client()
+    client.force_login(factories.staff("someone", role))
+    gpu = Gpu.objects.get(sku="nvidia-l4-24gb")
+    assert client.get(reverse("admin:catalog_gpu_changelist")).status_code == sees
+    assert client.get(reverse("admin:catalog_gpu_change", args=[gpu.pk])).status_code == sees
+    assert client.get(reverse("admin:catalog_gpu_add")).status_code == changes
+    assert client.get(reverse("admin:catalog_price_changelist")).status_code == sees
+    assert client.get("/catalog/price-books/").status_code == (200 if sees == 200 else 404)

@@ -141,12 +141,15 @@ def _si(value: Number, unit: str) -> str:
 
 
 def format_days(seconds: Number, language: str | None = None) -> str:
-    """Seconds as days with three digits: `41.2 d`, `41.2 天`."""
+    """Seconds as days with three digits: `41.2 d`, `41.2 天`; a whole number of days has no decimals: `30 d`."""
     exact = _exact(seconds)
     if exact is None:
         return UNKNOWN
     words = _TIME_WORDS["zh" if _is_chinese(language) else "en"]
-    return f"{_grouped(round_significant(exact / SECONDS_PER_DAY))}{NO_BREAK_SPACE}{words['d']}"
+    days = exact / SECONDS_PER_DAY
+    # a whole number was said by someone, such as a deadline; an estimate keeps the digits that it has
+    number = days if days == days.to_integral_value() else round_significant(days)
+    return f"{_grouped(number.to_integral_value() if number is days else number)}{NO_BREAK_SPACE}{words['d']}"
 
 
 def format_duration(seconds: Number, language: str | None = None) -> str:

@@ -56,8 +56,8 @@ CHAPTERS: tuple[Chapter, ...] = (
             Entry("gpu_memory", _("GPU memory"), _(
                 "What the driver shows of a card is less than its label. Sizing goes by what is shown."), "memory"),
             Entry("gib", _("GB and GiB"), _(
-                "1 GB is 10⁹ bytes and 1 GiB is 2³⁰ bytes, 7 % more. Memory on the device is written in GiB, as the "
-                "tools do; stored data in GB."), "memory"),
+                "1 GB is 1,000,000,000 bytes and 1 GiB is 1,073,741,824, 7 % more. Memory on the device is written in "
+                "GiB, as the tools do; stored data in GB."), "memory"),
             Entry("model_states", _("Model states"), _(
                 "Weights, gradients and optimizer states. With AdamW in mixed precision 16 to 18 bytes per "
                 "parameter, before the first activation."), "memory"),
@@ -82,7 +82,7 @@ CHAPTERS: tuple[Chapter, ...] = (
         (
             Entry("mfu", _("Model FLOPs utilisation (MFU)"), _(
                 "The work that the model needs, over what the GPUs could do at their dense peak."), "flops"),
-            Entry("step", _("Optimizer step"), _(
+            Entry("step", _("Training step"), _(
                 "One change of the weights: forward and backward over the global batch, then the update."), "time"),
             Entry("exposed_communication", _("Exposed communication"), _(
                 "Time in which GPUs wait for data from each other; what hides behind computing is not counted."),

@@ -110,3 +110,11 @@ LAYERS: Words = {
     "leaf": gettext_lazy("leaf switches"),
     "server": gettext_lazy("servers"),
 }
+# units of assumptions that are words; the others are symbols
+UNITS: Words = {
+    "tokens": gettext_lazy("tokens"),
+    "sequences": gettext_lazy("sequences"),
+    "days": gettext_lazy("days"),
+    "months": gettext_lazy("months"),
+    "s": pgettext_lazy("unit of time", "s"),
+}

@@ -29,6 +29,7 @@ from advisor.why_page import candidates, fallen_out, reasons, without_name
 # one-click example of the empty page: the job of the answer sentence in the method notes
 EXAMPLE_QUERY = "deadline_days=30&parameters=7e10&tokens=1.4e12&v=1"
 SAME_LOSS = 1e-9
+DEDICATED = "virtualized_dedicated"
 SEVERITIES = ("blocks", "check", "note")
 CHECK_ORDER = (*SEVERITIES, "ok")
 OWNERSHIP_TABLE_ROWS = 13
@@ -124,7 +125,10 @@ def _relaxed(problem: Mapping[str, Any], query: str) -> str:
     """Address of the case with the change that a problem names; empty where it names no single value."""
     params = problem["params"]
     if problem["code"] == "relax_deadline" and isinstance(params.get("training_seconds"), float | int):
-        name, value = "deadline_days", math.ceil(params["training_seconds"] / SECONDS_PER_DAY)
+        seconds = params.get("deadline_seconds", params["training_seconds"])
+        name, value = "deadline_days", math.ceil(seconds / SECONDS_PER_DAY)
+    elif problem["code"] in ("relax_budget", "over_budget_tokens", "over_budget_purchase") and "amount" in params:
+        name, value = "budget", params["amount"]
     elif problem["code"] == "relax_max_gpu_count" and isinstance(params.get("gpu_count"), int):
         name, value = "max_gpu_count", params["gpu_count"]
     else:
@@ -215,12 +219,12 @@ def _price_books(best: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _loss_presets(query: str, comparison: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The answer's own presets, each with a link to the same case at that loss."""
-    rest = [pair for pair in parse_qsl(query) if pair[0] != "throughput_loss"]
+    rest = _virtualized(query)
     current = comparison.get("throughput_loss")
     rows = []
     for preset in comparison["presets"]:
         loss = preset["throughput_loss"]
-        link = urlencode([*rest, ("throughput_loss", f"{loss:g}")])
+        link = urlencode(sorted([*rest, ("throughput_loss", f"{loss:g}")]))
         rows.append(
             dict(
                 preset,
@@ -232,14 +236,23 @@ def _loss_presets(query: str, comparison: Mapping[str, Any]) -> list[dict[str, A
     return rows
 
 
+def _virtualized(query: str) -> list[tuple[str, str]]:
+    """The case without its loss, on virtual machines: a loss has no place on bare metal."""
+    pairs = [pair for pair in parse_qsl(query) if pair[0] != "throughput_loss"]
+    return pairs if any(name == "profile" for name, _code in pairs) else [*pairs, ("profile", DEDICATED)]
+
+
 def _loss_form(query: str, comparison: Mapping[str, Any] | None) -> dict[str, Any]:
     """What the slider of the loss starts from, and the rest of the case that its form sends along."""
     if not comparison:
         return {}
     bare = comparison["bare_metal"]["training_days"]
+    on_metal = [pair for pair in parse_qsl(query) if pair[0] not in {"throughput_loss", "profile"}]
+    is_virtual = len(on_metal) < len(parse_qsl(query))
     return {
+        "bare_metal_url": f"{reverse('advisor:sizing')}?{urlencode(on_metal)}" if is_virtual else "",
         "loss_percent": f"{100 * (comparison['throughput_loss'] or 0):g}",
-        "loss_pairs": [pair for pair in parse_qsl(query) if pair[0] != "throughput_loss"],
+        "loss_pairs": _virtualized(query),
         "bare_seconds": None if bare is None else bare * SECONDS_PER_DAY,
     }
 

@@ -13,8 +13,9 @@ from django.utils.translation import gettext as _
 from advisor import figures
 from advisor.answer_tables import AnswerTable, number
 from advisor.input_fields import BY_QUERY
+from advisor.input_kinds import FieldKind, InputField
 from advisor.input_types import InputError
-from advisor.quantities import SECONDS_PER_DAY
+from advisor.quantities import SECONDS_PER_DAY, Kind, QuantityError, parse_quantity
 from advisor.scenarios import answer_to
 from catalog.cells import Shape
 from catalog.money import format_money
@@ -89,10 +90,24 @@ def _inputs(columns: Sequence[ScenarioColumn]) -> Iterable[Row]:
     for name, (_pointer, row) in BY_QUERY.items():
         if not any(name in entries for entries in given):
             continue
-        choices = {code: str(label) for code, label in row.choices}
         default = "" if row.default is None else str(row.default)
-        texts = [entries.get(name, default) for entries in given]
-        yield Row(label=str(row.label), cells=tuple(Cell(text=choices.get(text, text) or "—") for text in texts))
+        texts = [_shown(row, entries.get(name, default)) for entries in given]
+        yield Row(label=str(row.label), cells=tuple(Cell(text=text) for text in texts))
+
+
+def _shown(row: InputField, text: str) -> str:
+    """An input as people write it: the word of a choice, 7B for 7e9, the unit beside a number."""
+    if not text:
+        return figures.UNKNOWN
+    choices = {code: str(label) for code, label in row.choices}
+    if text in choices or row.kind is not FieldKind.QUANTITY:
+        return choices.get(text, text)
+    if row.quantity in (Kind.COUNT, Kind.TOKENS):
+        try:
+            return figures.format_si_count(parse_quantity(text, row.quantity).value)
+        except QuantityError:
+            return text  # the column says what is wrong with it
+    return f"{text}{figures.NO_BREAK_SPACE}{row.unit}" if row.unit else text
 
 
 Figure = tuple[str, Callable[[Mapping[str, Any]], Any], Callable[[Any], str]]

@@ -9,6 +9,8 @@ from typing import Any
 from advisor import figures
 from advisor.templatetags.page import assumption_value
 
+LARGE = 1_000_000  # counts below are written out: a sequence of 4,096 tokens is not 4.1K
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
@@ -81,8 +83,8 @@ def _value(item: Mapping[str, Any], side: str) -> str:
     value, unit = item[side]["value"], item["unit"]
     if unit == "1":
         return figures.format_percent(value)
-    if unit in {"", "tokens"} and isinstance(value, int | float) and value >= 1000:
-        return figures.format_si_count(value)
+    if unit in {"", "tokens"} and value >= 1000:
+        return figures.format_si_count(value) if value >= LARGE else figures.format_count(value)
     return assumption_value({"value": float(value), "unit": unit})
 
 

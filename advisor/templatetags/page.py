@@ -32,6 +32,7 @@ from advisor.page_words import (
     RECOMPUTATION,
     SEVERITIES,
     STEP_PARTS,
+    UNITS,
 )
 from advisor.quantities import SECONDS_PER_DAY
 from catalog.services import current_revision
@@ -63,7 +64,7 @@ def nav_items(context: dict[str, Any]) -> list[NavItem]:
         ("api-docs", _("API")),
     ]
     if user is not None and user.is_staff:
-        sections.append(("quotes:list", _("Quotes")))
+        sections += [("advisor:scenarios", _("Scenarios")), ("quotes:list", _("Quotes"))]
     items: list[NavItem] = []
     for name, label in sections:
         try:
@@ -270,7 +271,7 @@ def assumption_value(item: Mapping[str, Any]) -> str:
     if unit in {"fraction", "%"}:
         return figures.format_percent(value)
     text = figures.format_count(value) if isinstance(value, int) else figures.format_significant(value)
-    return text if unit in {"", "1"} else f"{text}\N{NO-BREAK SPACE}{unit}"
+    return text if unit in {"", "1"} else f"{text}\N{NO-BREAK SPACE}{UNITS.get(unit, unit)}"
 
 
 @register.inclusion_tag("components/term.html")

@@ -74,6 +74,16 @@ def test_an_assumption_form_gives_the_changed_case(client: Client, catalog: None
     assert len(forms) > 8
 
 
+def test_presets_of_the_loss_and_the_way_back_are_cases_that_answer(client: Client, catalog: None) -> None:
+    context = get(client, **case()).context
+    link = next(row["url"] for row in context["loss_presets"] if row["throughput_loss"] == 0.2)
+    response = client.get(f"{link}&lang=en")
+    assert response.status_code == 200
+    sides = response.context["answer"]["deployment_comparison"]
+    assert sides["virtualized"]["training_days"] == pytest.approx(sides["bare_metal"]["training_days"] / 0.8)
+    assert client.get(response.context["bare_metal_url"]).context["answer"] == context["answer"]
+
+
 def test_every_marked_word_has_its_explanation(client: Client, catalog: None) -> None:
     page = Page(get(client, **case()))
     targets = {button["popovertarget"] for button in page.all("button", class_="term")}

@@ -338,6 +338,10 @@ def test_simple_part_of_the_form_is_short(client: Client, catalog: None) -> None
 
 
 def test_quotes_are_linked_for_both_bases_with_the_case(client: Client, catalog: None) -> None:
+    visitor = Page(get(client, **case()))
+    assert [a["href"] for a in visitor.all("a") if a.get("href", "").startswith("/request-quote/?")]
+    assert not [a for a in visitor.all("a") if a.get("href", "").startswith("/quotes/")]
+    client.force_login(alice())
     page = Page(get(client, **case()))
     links = [a["href"] for a in page.all("a") if a.get("href", "").startswith("/quotes/new")]
     assert sorted(parse_qs(urlsplit(link).query)["basis"] for link in links) == [["purchase"], ["rental"]]

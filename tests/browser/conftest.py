@@ -29,7 +29,7 @@ FLAGS = (
 )
 AXE_PACKAGE = "axe-core@4.14.1"
 # the answers that a journey provokes on purpose appear in the console as failed loads
-PROVOKED = ("422", "ERR_FAILED", "htmx:sendError", "htmx:afterRequest")
+PROVOKED = ("422", "ERR_FAILED", "htmx:sendError", "htmx:sendAbort", "htmx:afterRequest")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -48,6 +48,12 @@ class OnePublishedBookADay(models.BaseConstraint):
         name = schema_editor.quote_name(self.name)
         return Statement(f"ALTER TABLE %(table)s DROP CONSTRAINT {name}", table=_table(model, schema_editor))
 
+    def __eq__(self, other: object) -> bool:
+        """Migrations ask whether the constraint has changed."""
+        return isinstance(other, OnePublishedBookADay) and self.deconstruct() == other.deconstruct()
+
+    __hash__ = models.BaseConstraint.__hash__
+
     def _trigger(self, model: type[models.Model], schema_editor: BaseDatabaseSchemaEditor, event: str) -> Statement:
         name = schema_editor.quote_name(f"{self.name}_{event.lower()}")
         template = _TRIGGER.format(name=name, event=event, message=self.name)

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 PARTIES = Path(__file__).resolve().parent / "data" / "sample_parties.toml"
 ONE_SERVER = "parameters=7B&tokens=200B&deadline_days=30&gpu=nvidia-h200-sxm5-141gb&term_months=12"
-SAMPLE_DISCOUNT = Decimal("0.08")  # above what a representative gives alone
+# the first is above what a representative gives alone, the second within it
+SAMPLE_DISCOUNTS = {"discount": Decimal("0.08"), "small_discount": Decimal("0.03")}
 CLUSTER = "parameters=70B&tokens=1.4T&deadline_days=60&gpu=nvidia-h100-sxm5-80gb&term_months=12"
 
 
@@ -166,7 +167,7 @@ SAMPLES = (
         language="zh-Hans",
         project="风控模型",
         customer=0,
-        steps=("issue", "revise", "issue"),
+        steps=("issue", "revise", "small_discount", "issue"),
     ),
     Sample(
         key="expired",
@@ -209,13 +210,13 @@ def _step(step: str, revision: QuoteRevision, *, seller: Actor, manager: Actor) 
         ready.pricing_date, ready.valid_through = day, day + timedelta(days=15)
         ready.save(update_fields=["pricing_date", "valid_through"])
         return services.quote_issue(actor=seller, revision=ready, now=then)
-    if step == "discount":
+    if step in SAMPLE_DISCOUNTS:
         ready = export_checked(seller, without_unpriced_lines(seller, revision))
         return services.quote_edit(
             actor=seller,
             revision=ready,
             expected_version=ready.content_version,
-            fields={"discount_fraction": SAMPLE_DISCOUNT, "discount_reason": "volume"},
+            fields={"discount_fraction": SAMPLE_DISCOUNTS[step], "discount_reason": "volume"},
         )
     if step == "submit":
         return services.quote_submit(actor=seller, revision=revision)
@@ -230,8 +231,9 @@ def _step(step: str, revision: QuoteRevision, *, seller: Actor, manager: Actor) 
         return services.quote_accept(actor=seller, revision=revision, reason=_REASONS[step], proof=signed)
     if step == "withdraw":
         return services.quote_withdraw(actor=manager, revision=revision, reason="样例：项目范围改变")
-    move = {"sent": services.quote_mark_sent, "decline": services.quote_decline}[step]
-    return move(actor=seller, revision=revision, reason=_REASONS[step])
+    if step == "decline":
+        return services.quote_decline(actor=seller, revision=revision, reason=_REASONS[step], reason_code="budget")
+    return services.quote_mark_sent(actor=seller, revision=revision, reason=_REASONS[step])
 
 
 _REASONS: Mapping[str, str] = {

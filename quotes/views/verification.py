@@ -10,7 +10,6 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 from rest_framework.throttling import BaseThrottle
 
-from config.errors import plain_page
 from quotes import snapshot, verification
 from quotes.paper import paper_of
 from quotes.views.guards import private
@@ -39,7 +38,8 @@ def check(request: HttpRequest) -> HttpResponse:
 def confirm(request: HttpRequest, code: str) -> HttpResponse:
     """What the paper must say; the same answer for every code that is not one."""
     if _is_over_the_limit(request):
-        response = plain_page(request, 429, _("Too many codes."), _("Wait ten minutes, then try again."))
+        message = _("Too many codes from this address. Wait ten minutes, then try again.")
+        response = _private(render(request, "quotes/verify.html", {"message": message}, status=429))
         response["Retry-After"] = str(WINDOW_SECONDS)
         return response
     found = verification.revision_of(verification.read_code(code))

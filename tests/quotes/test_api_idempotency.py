@@ -11,8 +11,8 @@ from quotes.api import examples, idempotency
 from quotes.models import IdempotentCall, OutboxMail, Quote, QuoteRevision
 from quotes.services import quote_issue
 from tests import factories
+from tests.quotes.api_calls import QUOTES, Api, path, pdf_bytes, problem
 from tests.quotes.drafts import make_draft
-from tests.quotes.test_api import QUOTES, Api, _bytes, path, problem
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def draft(as_alice):
 
 @pytest.fixture(autouse=True)
 def _fast_pdf(monkeypatch):
-    monkeypatch.setattr(quote_issue, "__kwdefaults__", quote_issue.__kwdefaults__ | {"render": _bytes})
+    monkeypatch.setattr(quote_issue, "__kwdefaults__", quote_issue.__kwdefaults__ | {"render": pdf_bytes})
 
 
 def create(api, key, body=examples.FROM_LINES):

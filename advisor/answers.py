@@ -391,7 +391,29 @@ class RentOrBuyAnswer(TypedDict):
     assumptions: list[AssumptionAnswer]
 
 
+class WithinBudgetAnswer(TypedDict):
+    """The most that a budget trains on one configuration."""
+
+    budget: MoneyAnswer
+    gpu: str
+    gpu_count: int
+    gpu_hours: float
+    tokens: float
+    training_days: float
+    compute_optimal_parameter_count: float
+    text: str
+
+
+class HeadlineAnswer(TypedDict):
+    """The question that was asked (cluster, site, deadline, budget, value), and its answer in one sentence."""
+
+    question: str
+    text: str
+
+
 class RecommendationAnswer(TypedDict):
+    headline: HeadlineAnswer
+    within_budget: WithinBudgetAnswer | None
     tier: TierAnswer | None
     model: dict[str, Scalar]
     training: dict[str, Scalar]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
@@ -128,8 +127,15 @@ def search_target(checked: CheckedRecommendation, job: Job) -> Target:
         deadline_seconds=deadline,
         max_gpu_count=checked.max_gpu_count,
         gpu_count=checked.gpu_count,
-        max_cost=None if checked.budget is None or checked.basis == "purchase" else float(checked.budget[0]),
+        max_cost=_max_cost(checked, job),
     )
+
+
+def _max_cost(checked: CheckedRecommendation, job: Job) -> float | None:
+    """A budget of the run; hardware is priced later, and without tokens there is no run to price."""
+    if checked.budget is None or checked.basis == "purchase" or job.plan.tokens is None:
+        return None
+    return float(checked.budget[0])
 
 
 def one_search(setting: Setting, options: tuple[HardwareOption, ...], target: Target) -> SearchResult:
@@ -155,17 +161,3 @@ def candidate_cost(setting: Setting, candidate: Candidate) -> Decimal | None:
     hours = candidate.estimate.scenario.cluster.gpu_count * seconds / SECONDS_PER_HOUR
     book = setting.books.get(("rental", cost_currency(setting.checked)))
     return run_cost(book, candidate.option.gpu.sku, hours, setting.term_months)
-
-
-def within_budget(setting: Setting, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Candidates whose run the budget pays, in their order; all of them without a budget."""
-    budget = setting.checked.budget
-    if budget is None:
-        return list(candidates)
-    amount = budget[0]
-    kept = []
-    for candidate in candidates:
-        cost = candidate_cost(setting, candidate)
-        if cost is not None and cost <= amount:
-            kept.append(candidate)
-    return kept

@@ -75,7 +75,7 @@ CURRENCIES = tuple((code, code) for code in MINOR_UNITS)
 MODEL_FIELDS = (
     count_row(
         "parameters", "/model/parameters", _("Parameters"), "1e6", "1e14", quantity=Kind.COUNT, query="parameters",
-        help=_("All parameters of the model, such as 7B, 70B or 700亿. The shape is inferred and shown."),
+        help=_("All parameters of the model, such as 7B or 70B. The shape is inferred and shown."),
         example="70B", is_simple=True,
     ),
     count_row(
@@ -100,7 +100,7 @@ MODEL_FIELDS = (
 TRAINING_FIELDS = (
     count_row(
         "tokens", "/training/tokens", _("Training tokens"), "1", "1e15", quantity=Kind.TOKENS, query="tokens",
-        help=_("Tokens seen in the whole run, such as 1.4T or 2万亿. Left out: 20 per parameter are proposed."),
+        help=_("Tokens seen in the whole run, such as 1.4T or 300B. Left out: 20 per parameter are proposed."),
         unit=_("tokens"), example="1.4T", is_simple=True,
     ),
     count_row(
@@ -280,9 +280,9 @@ RECOMMENDATION_FIELDS = (
         scale=Decimal(SECONDS_PER_DAY), unit=_("days"), query="deadline_days", is_simple=True, example="30",
         help=_("Days until the run must be finished: 30, 6w, 3 months."), routes=_RECOMMENDATION_ONLY,
     ),
-    count_row("budget_amount", "/target/budget/amount", _("Budget"), "0", "1e15", quantity=Kind.MONEY, query="budget",
-              help=_("For the whole run when rented, for the hardware when bought."), is_simple=True, example="500万",
-              is_minimum_excluded=True, routes=_RECOMMENDATION_ONLY),
+    count_row("budget_amount", "/target/budget/amount", _("Budget"), "1", "1e15", quantity=Kind.MONEY, query="budget",
+              help=_("For the whole run when rented, for the hardware when bought."), is_simple=True,
+              example=pgettext_lazy("budget", "5M"), routes=_RECOMMENDATION_ONLY),
     InputField(
         name="budget_currency", pointer="/target/budget/currency", kind=FieldKind.CHOICE, choices=CURRENCIES,
         label=_("Currency of the budget"), query="budget_currency", routes=_RECOMMENDATION_ONLY, example="CNY",

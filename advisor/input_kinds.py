@@ -52,7 +52,7 @@ class InputField:
     choices: tuple[tuple[str, Text], ...] = ()
     aliases: tuple[tuple[str, str], ...] = ()
     query: str | None = None
-    example: str = ""
+    example: Text = ""  # as a reader of the language writes it
     is_simple: bool = False
     routes: frozenset[str] = BOTH
 

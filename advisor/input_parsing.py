@@ -139,7 +139,8 @@ def read_body(route: str, body: Any) -> tuple[dict[str, Any], tuple[Problem, ...
                 notes.append(_rounding_note(pointer, raw, value.value))
             value = int(value.value) if row.kind is FieldKind.WHOLE else value.value
         values[row.name] = value
-    faults.extend(contradictions(route, values))
+    unread = {fault.pointer for fault in faults}  # a value that could not be read is not missing as well
+    faults.extend(fault for fault in contradictions(route, values) if fault.pointer not in unread)
     if not any(fault.pointer.startswith("/model") or fault.pointer == "" for fault in faults) and not any(
         name in values for name in ("parameters", "preset", "config", "architecture")
     ):

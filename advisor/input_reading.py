@@ -29,7 +29,7 @@ def make_fault(pointer: str, code: str, params: Mapping[str, Any], row: InputFie
     """A fault with its sentence; the field's own name and example are always at hand for the words."""
     words = dict(params)
     if row is not None:
-        words = {"field": row.label, "example": row.example or "1", **params}
+        words = {"field": row.label, "example": str(row.example) or "1", **params}
     return InputFault(pointer=pointer, code=code, params=dict(params), message=fault_message(code, words))
 
 

@@ -55,6 +55,20 @@ SENTENCES: dict[str, str | Promise] = {
     "heads_not_divisible": _(
         "Tensor parallelism of %(tensor_parallel)s does not divide the %(head_count)s attention heads; take a divisor."
     ),
+    "ffn_not_divisible": _(
+        "Tensor parallelism of %(tensor_parallel)s does not divide the FFN width of %(ffn_size)s; take a divisor."
+    ),
+    "shard_group_not_divisible": _(
+        "Shard groups of %(shard_group_size)s do not divide the %(replicas)s data-parallel ranks; take a divisor."
+    ),
+    "uneven_virtual_stages": _(
+        "%(layer_count)s layers do not divide into %(chunk_count)s equal chunks (pipeline × virtual stages): "
+        "Megatron-LM refuses that unless layers are placed by hand."
+    ),
+    "uneven_interleaving": _(
+        "%(micro_batch_count)s micro-batches are no multiple of %(pipeline_parallel)s pipeline stages: Megatron-LM's "
+        "interleaved schedule needs one."
+    ),
     "more_stages_than_layers": _("%(pipeline_parallel)s pipeline stages are more than the %(layer_count)s layers."),
     "experts_not_divisible": _(
         "Expert parallelism of %(expert_parallel)s does not divide the %(expert_count)s experts; take a divisor."
@@ -115,6 +129,20 @@ SENTENCES: dict[str, str | Promise] = {
         "%(gpu)s misses the deadline: %(training_seconds)s on %(gpu_count)s GPUs against %(deadline_seconds)s."
     ),
     "no_configuration": _("No configuration meets all conditions."),
+    "budget_not_checked": _(
+        "A price is missing for %(gpus)s: the budget could not be checked, so they are left out."
+    ),
+    "budget_needs_tokens": _(
+        "Without training tokens there is no run to price: the budget is not checked. Enter the tokens to have it "
+        "checked."
+    ),
+    "deadline_needs_tokens": _(
+        "Without training tokens there is no training time: the deadline is not checked. Enter the tokens to have it "
+        "checked."
+    ),
+    "over_budget_purchase": _(
+        "The hardware of the cheapest run costs %(cost)s (%(gpu_count)s x %(gpu)s); the budget is %(budget)s."
+    ),
     "over_budget": _("The cheapest run costs %(cost)s, on %(gpu_count)s x %(gpu)s; the budget is %(budget)s."),
     "over_budget_tokens": _(
         "The cheapest run costs %(cost)s, on %(gpu_count)s x %(gpu)s; the budget of %(budget)s pays %(tokens)s "

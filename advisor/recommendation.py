@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
@@ -15,16 +16,15 @@ from advisor.answers import (
     RejectionAnswer,
     RentOrBuyAnswer,
 )
+from advisor.budget import Affordable, affordable, within_budget_answer
 from advisor.candidate_search import (
     VALUE_RULE,
     Hardware,
     all_candidates,
-    candidate_cost,
     cost_currency,
     search_target,
     searched,
     searched_hardware,
-    within_budget,
 )
 from advisor.configuration import Configured, Market, Setting, configured
 from advisor.engine import ENGINE_VERSION
@@ -38,6 +38,7 @@ from advisor.explain import (
     requirement_answer,
     upgrade_path,
 )
+from advisor.headline import headline
 from advisor.input_types import CheckedRecommendation
 from advisor.ownership_answer import ownership_answer
 from advisor.ownership_terms import OwnershipRequest
@@ -69,11 +70,14 @@ def recommendation(
         if fastest is not None:  # nothing is that fast: what comes within a quarter of the fastest
             target = replace(target, deadline_seconds=SLOWER_THAN_FASTEST * fastest)
             result, outside = searched(setting, hardware.options, target)
+    candidates = result
+    if result.recommended is None and target.max_cost is not None:  # what the budget pays of the cheapest there is
+        candidates, _outside = searched(setting, hardware.options, replace(target, max_cost=None))
     result = preferred(result)
-    affordable = within_budget(setting, all_candidates(result))
-    if affordable:  # the first that the budget pays leads
-        result = led_by(result, affordable[0])
-    ranked = within_budget(setting, all_candidates(result))
+    paid = affordable(setting, all_candidates(candidates if result.recommended is None else result))
+    if paid.candidates:  # the first that the budget pays leads
+        result = led_by(result, paid.candidates[0])
+    ranked = [item for item in all_candidates(result) if item.option.gpu.sku in _skus(paid.candidates)]
     shown = [configured(setting, candidate) for candidate in ranked[: checked.limit]]
     recommended = shown[0] if shown else None
     answers = _explained(setting, result, shown)
@@ -92,7 +96,12 @@ def recommendation(
     )
     head = answers[0] if answers else None
     rejected = [*hardware.rejected, *outside, *rejection_answers(parts, result.rejected, cost_currency(checked))]
+    problems = _problems(setting, hardware, result, paid, head, rejected)
+    pays_for = ranked[0] if ranked else min(paid.costs, key=lambda pair: pair[0], default=(None, None))[1]
+    most = None if pays_for is None else within_budget_answer(setting, pays_for)
     return RecommendationAnswer(
+        headline=headline(checked, head, within_budget=most, problems=problems),
+        within_budget=most,
         tier=tier,
         model=model_answer(job.model, job.parameter_count, job.active_parameter_count),
         training=training_answer(job.plan, checked.tokens_origin),
@@ -112,7 +121,7 @@ def recommendation(
         sensitivity=recommended_sensitivity(setting, recommended, result.scaling) if recommended else None,
         explanation=_explanation(tier["reason"] if tier else "", head),
         evaluated_layout_count=result.evaluated_layout_count,
-        problems=_problems(setting, hardware, result, ranked, head, rejected),
+        problems=problems,
         assumptions=assumption_answers(_assumptions(setting, recommended)),
         engine_version=ENGINE_VERSION,
         catalog_revision=parts.revision,
@@ -200,19 +209,25 @@ def _problems(
     setting: Setting,
     hardware: Hardware,
     result: SearchResult,
-    ranked: Sequence[Candidate],
+    paid: Affordable,
     head: ConfigurationAnswer | None,
     rejected: Sequence[RejectionAnswer],
 ) -> list[ProblemAnswer]:
     found = [problem_answer(problem) for problem in setting.checked.problems]
     found += hardware.notes
     found += [problem_answer(problem) for problem in _policy_problems(setting.checked)]
+    if setting.checked.deadline_seconds is not None and setting.job.plan.tokens is None:
+        found.append(
+            problem_answer(Problem(field="/target/deadline_days", code="deadline_needs_tokens", severity="check"))
+        )
     if head is None:
-        found += [_relaxation(problem, cost_currency(setting.checked)) for problem in result.relaxations]
-        found += _over_budget(setting, result)
+        currency, lead = cost_currency(setting.checked), setting.checked.lead_seconds
+        found += [_relaxation(problem, currency, lead) for problem in result.relaxations]
+        found += paid.problems
         if not found:
             found += _from_rejections(rejected)
         return found
+    found += paid.problems
     found += head["price_problems"]
     seconds = head["estimate"]["time"]["training_seconds"]
     if seconds is not None and setting.checked.basis != "purchase":
@@ -267,37 +282,22 @@ def _policy_problems(checked: CheckedRecommendation) -> list[Problem]:
     return problems
 
 
-def _relaxation(problem: Problem, currency: str) -> ProblemAnswer:
-    """Money of the engine is a float without a currency: named here, rounded to whole units."""
-    cost = problem.params.get("cost")
+def _relaxation(problem: Problem, currency: str, lead_seconds: float) -> ProblemAnswer:
+    """Money of the engine is a float without a currency: named here, rounded up to whole units; a deadline that can be
+    met has the time before training in it.
+    """
+    cost, seconds = problem.params.get("cost"), problem.params.get("training_seconds")
     if isinstance(cost, (int, float)):
-        shown = format_money(Decimal(round(cost)), currency)
-        return problem_answer(replace(problem, params={**problem.params, "cost": shown}))
+        whole = Decimal(math.ceil(cost))  # a budget of the sum that is named must be enough
+        changed = {"cost": format_money(whole, currency), "amount": str(whole), "currency": currency}
+        return problem_answer(replace(problem, params={**problem.params, **changed}))
+    if isinstance(seconds, (int, float)):
+        return problem_answer(replace(problem, params={**problem.params, "deadline_seconds": seconds + lead_seconds}))
     return problem_answer(problem)
 
 
-def _over_budget(setting: Setting, result: SearchResult) -> list[ProblemAnswer]:
-    """The cheapest run there is, and how much of the training the budget pays on it (P4)."""
-    budget = setting.checked.budget
-    costs = [
-        (cost, candidate)
-        for candidate in all_candidates(result)
-        if (cost := candidate_cost(setting, candidate)) is not None
-    ]
-    if budget is None or not costs:
-        return []
-    cost, candidate = min(costs, key=lambda pair: pair[0])
-    tokens = setting.job.plan.tokens
-    paid = float(budget[0] / cost) if cost else 1.0
-    params: dict[str, float | int | str | None] = {
-        "cost": format_money(cost, budget[1]),
-        "budget": format_money(budget[0], budget[1]),
-        "gpu": candidate.option.gpu.name,
-        "gpu_count": candidate.estimate.scenario.cluster.gpu_count,
-        "tokens": None if tokens is None else tokens * paid,
-    }
-    code = "over_budget" if tokens is None else "over_budget_tokens"
-    return [problem_answer(Problem(field="/target/budget", code=code, params=params))]
+def _skus(candidates: Sequence[Candidate]) -> set[str]:
+    return {item.option.gpu.sku for item in candidates}
 
 
 def _assumptions(setting: Setting, item: Configured | None) -> list[Assumption]:

@@ -121,7 +121,7 @@ def _values(row: InputField) -> str:
     if row.minimum is not None and row.maximum is not None:
         low = "> " if row.is_minimum_excluded else ""
         return f"{low}{describe(row, row.minimum)} … {describe(row, row.maximum)}"
-    return row.example
+    return str(row.example)
 
 
 def operations(schema: dict[str, Any]) -> list[dict[str, Any]]:

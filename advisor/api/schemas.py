@@ -96,7 +96,8 @@ def _value_schema(row: InputField) -> Schema:
     match row.kind:
         case FieldKind.QUANTITY | FieldKind.WHOLE | FieldKind.FRACTION:
             number: Schema = {"type": "integer" if row.kind is FieldKind.WHOLE else "number", **_bounds(row)}
-            text = {"type": "string", "minLength": 1, "maxLength": MAX_CHARACTERS, "examples": [row.example or "1"]}
+            examples = [str(row.example) or "1"]
+            text = {"type": "string", "minLength": 1, "maxLength": MAX_CHARACTERS, "examples": examples}
             return {"anyOf": [number, text]}
         case FieldKind.CHOICE:
             return {"type": "string", "enum": codes}
@@ -113,7 +114,7 @@ def _value_schema(row: InputField) -> Schema:
 
 
 def _text_schema(row: InputField) -> Schema:
-    return {"type": "string", "minLength": 1, "maxLength": MAX_TEXT_CHARACTERS, "examples": [row.example]}
+    return {"type": "string", "minLength": 1, "maxLength": MAX_TEXT_CHARACTERS, "examples": [str(row.example)]}
 
 
 def _bounds(row: InputField) -> Schema:

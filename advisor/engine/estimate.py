@@ -16,7 +16,7 @@ from advisor.engine.layout_pool import Kind, LayoutPool, best_layouts
 from advisor.engine.layouts import enumerate_layouts, micro_batch_count
 from advisor.engine.machine import Machine, domain_size, machine
 from advisor.engine.pilot import pilot_rescaling
-from advisor.engine.problems import find_problems
+from advisor.engine.problems import find_problems, schedule_checks
 from advisor.engine.specs import (
     Assumption,
     ClusterSpec,
@@ -241,6 +241,7 @@ def assemble(
     problems: list[Problem] = []
     if not memory.fits:
         problems.append(does_not_fit(scenario, work, memory, calibration))
+    problems += schedule_checks(model, layout, int(candidates.micro_batch_count[index]))
     if batch != plan.global_batch_size:
         problems.append(
             Problem(

@@ -182,6 +182,9 @@ def enumerate_layouts(
     t, p, c, n, b, m, v, x, y, z, choice = _cross(choices, t, p, c, n, b, m, v, x, y, z)
     chosen = choice.astype(np.int64)
     r, share = axes.recomputation[chosen], axes.recomputed_fraction[chosen]
+    if request.shard_group_size:  # shard groups that do not divide the replicas leave ranks without a copy
+        keep = np.mod(n * c, request.shard_group_size) == 0
+        t, p, c, n, b, m, v, x, y, z, r, share = (axis[keep] for axis in (t, p, c, n, b, m, v, x, y, z, r, share))
     sequence = np.ones_like(t) if request.uses_sequence_parallel in (None, True) else np.zeros_like(t)
     shard = np.full_like(t, request.shard_group_size) if request.shard_group_size else n * c
     return Candidates(

@@ -8,7 +8,28 @@ from __future__ import annotations
 import math
 
 from advisor.engine.machine import compute_precision, dense_peak
-from advisor.engine.specs import ClusterSpec, LayoutRequest, ModelSpec, Problem, TrainingPlan
+from advisor.engine.specs import ClusterSpec, Layout, LayoutRequest, ModelSpec, Problem, TrainingPlan
+
+
+def schedule_checks(model: ModelSpec, layout: Layout, micro_batch_count: int) -> list[Problem]:
+    """What Megatron-LM's interleaved schedule asks of a layout (arXiv:2104.04473, section 2.2) and does not get.
+
+    The layout is estimated as stated: published runs place embedding, head and extra layers by hand.
+    """
+    p, v = layout.pipeline_parallel, layout.virtual_stage_count
+    if p == 1 or v == 1:
+        return []
+    checks = []
+    chunks = p * v
+    if model.layer_count % chunks and (model.layer_count + 2) % chunks:
+        params: dict[str, float | int | str | None] = {"layer_count": model.layer_count, "chunk_count": chunks}
+        field = "/layout/virtual_stage_count"
+        checks.append(Problem(field=field, code="uneven_virtual_stages", params=params, severity="check"))
+    if micro_batch_count % p:
+        params = {"micro_batch_count": micro_batch_count, "pipeline_parallel": p}
+        field = "/layout/virtual_stage_count"
+        checks.append(Problem(field=field, code="uneven_interleaving", params=params, severity="check"))
+    return checks
 
 
 def find_problems(model: ModelSpec, plan: TrainingPlan, cluster: ClusterSpec, request: LayoutRequest) -> list[Problem]:
@@ -42,6 +63,25 @@ def find_problems(model: ModelSpec, plan: TrainingPlan, cluster: ClusterSpec, re
                 field="/layout/tensor_parallel",
                 code="heads_not_divisible",
                 params={"tensor_parallel": t, "head_count": model.head_count},
+            )
+        )
+    if t and model.ffn_size and model.ffn_size % t:
+        problems.append(
+            Problem(
+                field="/layout/tensor_parallel",
+                code="ffn_not_divisible",
+                params={"tensor_parallel": t, "ffn_size": model.ffn_size},
+            )
+        )
+    replicas = cluster.gpu_count // ((t or 1) * (p or 1))
+    shard = request.shard_group_size
+    # with a group size left open, layouts whose replicas the shard groups divide are searched
+    if shard and cluster.gpu_count and ((t and p and replicas % shard) or cluster.gpu_count % shard):
+        problems.append(
+            Problem(
+                field="/layout/shard_group_size",
+                code="shard_group_not_divisible",
+                params={"shard_group_size": shard, "replicas": replicas},
             )
         )
     # chunks of an interleaved schedule may hold the embedding or the head alone (arXiv:2407.21783, section 3.3.2)

@@ -204,18 +204,13 @@ def relaxations(
                 },
             )
         )
-    if found and target.max_cost is not None:
-        priced = [table for table in found if table.cost is not None]
-        if priced:
-            cheapest = min(priced, key=lambda table: float(np.min(table.cost if table.cost is not None else np.inf)))
-            assert cheapest.cost is not None  # noqa: S101  (priced)
-            problems.append(
-                Problem(
-                    field="/target/budget",
-                    code="relax_budget",
-                    params={"cost": float(np.min(cheapest.cost)), "gpu": cheapest.option.gpu.name},
-                )
-            )
+    if target.max_cost is not None:
+        cheapest = min(
+            ((_cheapest_in_time(table, target), table.option.gpu.name) for table in found), default=(np.inf, "")
+        )
+        if np.isfinite(cheapest[0]):
+            params: Params = {"cost": cheapest[0], "gpu": cheapest[1]}
+            problems.append(Problem(field="/target/budget", code="relax_budget", params=params))
     if not found:
         needed = []
         for option in options:
@@ -232,3 +227,11 @@ def relaxations(
                 )
             )
     return problems
+
+
+def _cheapest_in_time(table: SizeTable, target: Target) -> float:
+    """Least cost of the sizes that meet the deadline; infinite where none does or no price is known."""
+    if table.cost is None:
+        return float("inf")
+    is_late = target.deadline_seconds is not None and table.training_seconds > target.deadline_seconds
+    return float(np.min(np.where(is_late, np.inf, table.cost)))

@@ -83,7 +83,7 @@ PARITY: list[tuple[dict[str, Any], dict[str, Any], list[tuple[str | None, str]]]
     (
         {"parameters": "7B", "budget": "-5"},
         {"model": {"parameters": "7B"}, "target": {"budget": {"amount": -5}}},
-        [("budget", "not_above")],
+        [("budget", "out_of_range")],
     ),
     (
         {"parameters": "7B", "colour": "red"},

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
-from advisor.engine.problems import find_problems
-from advisor.engine.specs import LayoutRequest, Precision
+from advisor.calibration_data import current_calibration
+from advisor.engine.estimate import estimate
+from advisor.engine.layouts import enumerate_layouts
+from advisor.engine.problems import find_problems, schedule_checks
+from advisor.engine.specs import Layout, LayoutRequest, Precision, Recomputation, Scenario
 from tests.engine.cases import A100, H100, LLAMA3_70B, LLAMA31_405B, MIXTRAL_8X7B, cluster, plan
 
 
@@ -65,3 +71,47 @@ def test_stages_and_their_chunks_need_layers():
     assert chunks == {"pipeline_parallel": 128, "layer_count": 80}
     # arXiv:2407.21783, section 3.3.2: 126 layers on 16 stages, first and last chunk with embedding and head alone
     assert found(LLAMA31_405B, pipeline_parallel=16, virtual_stage_count=8) == {}
+
+
+def test_tensor_groups_divide_the_ffn_width():
+    odd = replace(LLAMA3_70B, ffn_size=28_668)  # 4 x 7167
+    assert found(odd, tensor_parallel=8)["ffn_not_divisible"] == {"tensor_parallel": 8, "ffn_size": 28_668}
+    assert found(odd, tensor_parallel=4) == {}
+
+
+def test_shard_groups_divide_the_replicas():
+    problem = found(tensor_parallel=8, pipeline_parallel=1, shard_group_size=3)["shard_group_not_divisible"]
+    assert problem == {"shard_group_size": 3, "replicas": 8}
+    assert found(tensor_parallel=8, pipeline_parallel=1, shard_group_size=16)["shard_group_not_divisible"]
+    assert found(tensor_parallel=8, pipeline_parallel=1, shard_group_size=4) == {}
+    assert found(shard_group_size=7)["shard_group_not_divisible"]
+
+
+def test_an_open_search_takes_only_replicas_that_shard_groups_divide():
+    job = plan(global_batch_size=512)
+    layouts = enumerate_layouts(LLAMA3_70B, job, LayoutRequest(shard_group_size=16), [64], 8)
+    assert len(layouts)
+    assert np.all(layouts.data_parallel * layouts.context_parallel % 16 == 0)
+
+
+def test_an_interleaved_schedule_wants_equal_chunks_and_whole_rounds():
+    layout = Layout(tensor_parallel=8, pipeline_parallel=4, data_parallel=2, virtual_stage_count=3)
+    checks = {item.code: item for item in schedule_checks(LLAMA3_70B, layout, 6)}
+    assert checks["uneven_virtual_stages"].params == {"layer_count": 80, "chunk_count": 12}
+    assert checks["uneven_interleaving"].params == {"micro_batch_count": 6, "pipeline_parallel": 4}
+    assert {item.severity for item in checks.values()} == {"check"}
+    assert schedule_checks(LLAMA3_70B, replace(layout, virtual_stage_count=5), 8) == []
+    assert schedule_checks(LLAMA3_70B, replace(layout, virtual_stage_count=1), 6) == []
+    # Llama 3 405B: 126 layers and two chunks for embedding and head on 16 stages of 8 (arXiv:2407.21783)
+    published = replace(layout, pipeline_parallel=16, virtual_stage_count=8)
+    assert schedule_checks(LLAMA31_405B, published, 16) == []
+
+
+def test_what_is_uneven_is_told_in_the_estimate():
+    stated = LayoutRequest(
+        tensor_parallel=8, pipeline_parallel=4, context_parallel=1, expert_parallel=1, virtual_stage_count=3,
+        micro_batch_size=1, zero_stage=1, recomputation=Recomputation.FULL,
+    )  # fmt: skip
+    scenario = Scenario(model=LLAMA3_70B, plan=plan(global_batch_size=1024), cluster=cluster(H100, 64), layout=stated)
+    told = {item.code for item in estimate(scenario, calibration=current_calibration()).problems}
+    assert "uneven_virtual_stages" in told

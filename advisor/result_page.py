@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from django.urls import NoReverseMatch, reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _lazy
 from django.utils.translation import ngettext, pgettext
 
 from advisor import charts, charts_choice, figures
@@ -28,6 +29,17 @@ from advisor.why_page import candidates, fallen_out, reasons, without_name
 
 # one-click example of the empty page: the job of the answer sentence in the method notes
 EXAMPLE_QUERY = "deadline_days=30&parameters=7e10&tokens=1.4e12&v=1"
+# one question of each kind, to start from; the answers take their own words from the page
+EXAMPLES = (
+    (_lazy("How many GPUs for a deadline?"), _lazy("13B on 300B tokens in six weeks"),
+     "deadline_days=42&parameters=1.3e10&tokens=3e11&v=1"),
+    (_lazy("How long on a cluster that I have?"), _lazy("72B, continued on 50B tokens, 4 servers of 8 × H20"),
+     "gpu=nvidia-h20-96gb&gpu_count=32&method=continued_pretrain&parameters=7.2e10&tokens=5e10&v=1"),
+    (_lazy("What fits a budget?"), _lazy("7B on 100B tokens for at most CNY 100,000"),
+     "budget=1e5&deadline_days=30&parameters=7e9&tokens=1e11&v=1"),
+    (_lazy("What fits a site?"), _lazy("34B on 500B tokens in 200 kW, 5 racks, air"),
+     "cooling=air&deadline_days=60&max_it_kilowatts=200&max_racks=5&parameters=3.4e10&tokens=5e11&v=1"),
+)  # fmt: skip
 SAME_LOSS = 1e-9
 DEDICATED = "virtualized_dedicated"
 SEVERITIES = ("blocks", "check", "note")

@@ -25,7 +25,7 @@ from advisor.form_page import expert_groups, is_asked, page_form
 from advisor.glossary import CHAPTERS
 from advisor.inputs import InputError
 from advisor.method_page import constants, sections
-from advisor.result_page import EXAMPLE_QUERY, asked_parameter_count, result_context
+from advisor.result_page import EXAMPLE_QUERY, EXAMPLES, asked_parameter_count, result_context
 from advisor.scenario_views import compare_scenarios
 from advisor.services import scenario_search
 from advisor.validation_page import validation as stored_validation
@@ -40,7 +40,7 @@ THEME_COOKIE_SECONDS = 31_536_000
 def sizing(request: HttpRequest) -> HttpResponse:
     """The form, and the answer to the case in the query string; a fragment of the same for htmx."""
     form = page_form(request.GET if is_asked(request.GET) else None)
-    context: dict[str, Any] = {"form": form, "example_query": EXAMPLE_QUERY}
+    context: dict[str, Any] = {"form": form, "example_query": EXAMPLE_QUERY, "examples": EXAMPLES}
     if form.is_bound and form.is_valid() and form.checked is not None:
         try:
             answer = scenario_search(checked=form.checked)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import unescape
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -12,6 +13,7 @@ from advisor.assumptions_page import assumption_rows
 from advisor.charts_choice import deployment_bars, pareto_chart, topology
 from advisor.glossary import CHAPTERS, ENTRIES, ON_RESULT
 from advisor.method_text import SECTIONS
+from advisor.result_page import EXAMPLES
 from advisor.sensitivity_page import tornado
 from advisor.why_page import fallen_out
 from tests.advisor.test_views import Page, case, get
@@ -82,6 +84,15 @@ def test_presets_of_the_loss_and_the_way_back_are_cases_that_answer(client: Clie
     sides = response.context["answer"]["deployment_comparison"]
     assert sides["virtualized"]["training_days"] == pytest.approx(sides["bare_metal"]["training_days"] / 0.8)
     assert client.get(response.context["bare_metal_url"]).context["answer"] == context["answer"]
+
+
+@pytest.mark.parametrize("query", [query for _title, _case, query in EXAMPLES])
+def test_every_example_is_one_press_from_its_answer(client: Client, catalog: None, query: str) -> None:
+    assert f"/?{query}" in [unescape(a["href"]) for a in Page(get(client)).all("a") if "href" in a]
+    response = client.get(f"/?{query}&lang=en")
+    assert response.status_code == 200
+    assert response.context["answer"]["recommended"]
+    assert query == response.context["form"].query
 
 
 def test_every_marked_word_has_its_explanation(client: Client, catalog: None) -> None:

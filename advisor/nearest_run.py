@@ -53,11 +53,23 @@ def _runs() -> Mapping[tuple[str, bool], tuple[_Run, ...]]:
     return {key: tuple(runs) for key, runs in found.items()}
 
 
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """The same rows as arrays: logarithms of parameters, GPUs and sequence length, and what is compared by name."""
+
+    logs: np.ndarray[tuple[int, int], np.dtype[np.float64]]  # shape (3, rows)
+    precisions: np.ndarray[tuple[int], np.dtype[np.str_]]
+    recipes: np.ndarray[tuple[int], np.dtype[np.str_]]
+
+
 @lru_cache(maxsize=1)
-def _logs() -> Mapping[tuple[str, bool], np.ndarray[tuple[int, int], np.dtype[np.float64]]]:
-    """Logarithms of parameters, GPUs and sequence length of the same rows, shape (3, rows)."""
+def _columns() -> Mapping[tuple[str, bool], _Columns]:
     return {
-        key: np.array([[run.log_parameters, run.log_gpus, run.log_length] for run in runs]).T
+        key: _Columns(
+            logs=np.array([[run.log_parameters, run.log_gpus, run.log_length] for run in runs]).T,
+            precisions=np.array([run.scenario.plan.precision.value for run in runs]),
+            recipes=np.array([run.scenario.plan.recipe.value for run in runs]),
+        )
         for key, runs in _runs().items()
     }
 
@@ -72,11 +84,11 @@ def nearest_run(estimate: Estimate) -> dict[str, Any] | None:
     runs = _runs().get((scenario.cluster.gpu.sku, scenario.model.is_moe), ())
     if not runs:
         return None
-    logs = _logs()[scenario.cluster.gpu.sku, scenario.model.is_moe]
-    other_precision = np.array([run.scenario.plan.precision is not plan.precision for run in runs])
-    other_recipe = np.array([run.scenario.plan.recipe is not plan.recipe for run in runs])
+    columns = _columns()[scenario.cluster.gpu.sku, scenario.model.is_moe]
+    other_precision = columns.precisions != plan.precision.value
+    other_recipe = columns.recipes != plan.recipe.value
     distances = (
-        np.abs(logs - np.array([[parameters], [gpus], [length]])).T @ np.array([2.0, 0.5, 0.5])
+        np.abs(columns.logs - np.array([[parameters], [gpus], [length]])).T @ np.array([2.0, 0.5, 0.5])
         + OTHER_PRECISION_DISTANCE * other_precision
         + OTHER_RECIPE_DISTANCE * other_recipe
     )  # rates scale with model size: a like-sized run says most, so size counts double

@@ -59,6 +59,8 @@ DECIDING_COLUMNS: tuple[str, ...] = (
     ),
 )
 
+COLUMN_SEPARATOR = "\x1f"  # interconnect texts contain the bar
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRow:
@@ -370,5 +372,5 @@ def run_from_row(row: Mapping[str, str]) -> RunRow:
         scenario=scenario,
         skipped=skipped,
         completed=tuple(note for note in notes if note),
-        twin_key="|".join(row[column] for column in DECIDING_COLUMNS),
+        twin_key=COLUMN_SEPARATOR.join(row[column] for column in DECIDING_COLUMNS),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from argparse import ArgumentParser
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,13 @@ from advisor.cross_validation import fold_calibrations, write_folds
 from advisor.evidence import RUNS_CSV, read_runs
 from advisor.evidence_scoring import RunPrediction, predict_runs
 from advisor.evidence_summary import run_report
+from advisor.pilot_evidence import PILOT_GPU_COUNT, SMALLEST_GROWTH, pilot_pairs, pilot_summary
+
+PILOT_SETS: dict[str, dict[str, int]] = {
+    f"pilot of at most {PILOT_GPU_COUNT} GPUs": {},
+    "pilot of at most 8 GPUs": {"largest_pilot": 8},
+    f"pilot of at most {PILOT_GPU_COUNT} GPUs, run of 512 or more": {"smallest_run": 512},
+}
 
 
 def row_answer(prediction: RunPrediction) -> dict[str, object]:
@@ -61,7 +69,7 @@ def percent(value: object) -> str:
 
 
 class Command(BaseCommand):
-    """validate_runs [CSV] [--json] [--cross-validate]"""
+    """validate_runs [CSV] [--json] [--cross-validate] [--pilot]"""
 
     requires_system_checks = []  # reads files alone: no database, no routes
     help = "Predict each published training run and print the error."
@@ -72,7 +80,9 @@ class Command(BaseCommand):
         parser.add_argument(
             "--cross-validate", action="store_true", help="predict each source with constants that never saw it"
         )
-
+        parser.add_argument(
+            "--pilot", action="store_true", help="predict large runs from the measured small ones of their source too"
+        )
         parser.add_argument(
             "--write-folds", action="store_true", help="compute the constants without each source and keep them as data"
         )
@@ -90,12 +100,39 @@ class Command(BaseCommand):
             by_source = fold_calibrations(self.stderr.write)
         predictions = predict_runs(rows, lambda row: by_source.get(row.source, calibration))
         report = run_report([prediction.scored for prediction in predictions])
+        if options["pilot"]:
+            report["pilot"] = self.pilot_report(predictions)
         if options["json"]:
             answer = {"rows": [row_answer(prediction) for prediction in predictions], **report}
             self.stdout.write(json.dumps(answer, ensure_ascii=False, allow_nan=False))
             return
         self.print_rows(predictions)
         self.print_summary(report)
+        if options["pilot"]:
+            self.print_pilot(report["pilot"])
+
+    def pilot_report(self, predictions: list[RunPrediction]) -> dict[str, object]:
+        """Errors of large runs, predicted plainly and rescaled by a measured small run."""
+        found = {name: pilot_summary(pilot_pairs(predictions, **bounds)) for name, bounds in PILOT_SETS.items()}
+        return {name: asdict(summary) if summary else None for name, summary in found.items()}
+
+    def print_pilot(self, sets: Any) -> None:
+        """One line a set of pairs."""
+        self.stdout.write("")
+        self.stdout.write(
+            f"With a pilot of the same source and settings (runs at least {SMALLEST_GROWTH:g} times as large; "
+            "log errors, groups weigh the same):"
+        )
+        for name, summary in sets.items():
+            if summary is None:
+                self.stdout.write(f"  {name}: no pairs")
+                continue
+            self.stdout.write(
+                f"  {name}: {summary['pair_count']} pairs of {summary['group_count']} groups; "
+                f"median {summary['plain_median']:.3f} -> {summary['rescaled_median']:.3f}, "
+                f"four of five within {summary['plain_range']:.3f} -> {summary['rescaled_range']:.3f}; "
+                f"{100 * summary['covered_fraction']:.0f} % within what the pilot's range says"
+            )
 
     def print_rows(self, predictions: list[RunPrediction]) -> None:
         """Predicted and published tokens/s per GPU of every row."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any, NotRequired, TypedDict
 
+from advisor.calculation_terms import StepAnswer
+
 Scalar = float | int | str | bool | None
 Params = dict[str, Scalar]
 
@@ -188,6 +190,7 @@ class EstimateAnswer(EstimatedJobAnswer):
 
     programme: NotRequired[ProgrammeAnswer | None]
     sensitivity: NotRequired[SensitivityAnswer | None]
+    calculation: NotRequired[list[StepAnswer]]
 
 
 class LineAnswer(TypedDict):
@@ -426,6 +429,7 @@ class RecommendationAnswer(TypedDict):
     scaling: list[dict[str, Any]]
     pareto: list[dict[str, Any]]
     sensitivity: SensitivityAnswer | None
+    calculation: NotRequired[list[StepAnswer]]
     explanation: list[str]
     evaluated_layout_count: int
     problems: list[ProblemAnswer]

@@ -216,4 +216,4 @@ def _blank(row: InputField) -> Text:
 
 def _text_attributes(row: InputField, **more: str) -> dict[str, str]:
     attributes = {"autocomplete": "off", "autocapitalize": "off", "spellcheck": "false", "maxlength": "160", **more}
-    return attributes | ({"placeholder": row.example} if row.example and row.default is None else {})
+    return attributes | ({"placeholder": str(row.example)} if row.example and row.default is None else {})

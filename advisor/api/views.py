@@ -24,6 +24,13 @@ from advisor.api.examples import (
     FINE_TUNING_EXAMPLE,
     RECOMMENDATION_EXAMPLE,
 )
+from advisor.api.explained import (
+    EXPLAIN,
+    EXPLAIN_PARAMETER,
+    explained_estimate,
+    explained_search,
+    wants_explanation,
+)
 from advisor.api.schemas import query_parameters, reference
 from advisor.engine import ENGINE_VERSION
 from advisor.inputs import (
@@ -33,7 +40,7 @@ from advisor.inputs import (
     parse_recommendation_request,
     query_from_body,
 )
-from advisor.services import scenario_estimate, scenario_search
+from advisor.services import scenario_estimate
 from catalog.services import current_revision
 from config.api_errors import Unprocessable
 
@@ -48,6 +55,7 @@ class EstimateView(APIView):
         operation_id="estimate",
         summary="One job on one stated cluster: memory, step time, training days",
         request={"application/json": reference("EstimateRequest")},
+        parameters=[EXPLAIN_PARAMETER],
         responses={200: reference("EstimateAnswer")},
         examples=[
             OpenApiExample("Pretraining 70B on 512 GPUs", value=ESTIMATE_EXAMPLE, request_only=True),
@@ -56,9 +64,11 @@ class EstimateView(APIView):
         tags=["sizing"],
     )
     def post(self, request: Request) -> HttpResponse:
-        body = request.data
-        key = answer_key("estimate", json.dumps(body, sort_keys=True))
-        return written_answer(key, lambda: scenario_estimate(checked=parse_estimate_request(body)))
+        body, explains = request.data, wants_explanation(request)
+        key = answer_key("estimate", json.dumps((body, explains), sort_keys=True))
+        return written_answer(
+            key, lambda: explained_estimate(scenario_estimate(checked=parse_estimate_request(body)), explains)
+        )
 
 
 class RecommendationView(APIView):
@@ -68,14 +78,15 @@ class RecommendationView(APIView):
         operation_id="recommend",
         summary="Which cluster to take for a job, a deadline and a budget",
         request={"application/json": reference("RecommendationRequest")},
+        parameters=[EXPLAIN_PARAMETER],
         responses={200: reference("RecommendationAnswer")},
         examples=[OpenApiExample("70B in 30 days", value=RECOMMENDATION_EXAMPLE, request_only=True)],
         tags=["sizing"],
     )
     def post(self, request: Request) -> HttpResponse:
-        body = request.data
-        key = answer_key("recommendation", json.dumps(body, sort_keys=True))
-        return written_answer(key, lambda: scenario_search(checked=parse_recommendation_request(body)))
+        body, explains = request.data, wants_explanation(request)
+        key = answer_key("recommendation", json.dumps((body, explains), sort_keys=True))
+        return written_answer(key, lambda: explained_search(parse_recommendation_request(body), explains))
 
     @extend_schema(
         operation_id="recommend_by_link",
@@ -83,6 +94,7 @@ class RecommendationView(APIView):
         parameters=[
             OpenApiParameter("v", OpenApiTypes.STR, enum=["1"], description="Version of the link."),
             OpenApiParameter("lang", OpenApiTypes.STR, enum=["zh-Hans", "en"], description="Language of the words."),
+            EXPLAIN_PARAMETER,
             *(OpenApiParameter(**row) for row in query_parameters()),
         ],
         responses={
@@ -93,8 +105,10 @@ class RecommendationView(APIView):
     )
     def get(self, request: Request) -> HttpResponse:
         """Unchanged for whoever holds the ETag: it covers the inputs, engine, catalogue, day and language."""
+        query, explains = request.GET.copy(), wants_explanation(request)
+        query.pop(EXPLAIN, None)
         try:
-            key = answer_key("recommendation-link", _question(request.GET.urlencode()))
+            key = answer_key("recommendation-link", json.dumps((_question(query.urlencode()), explains)))
         except InputError as error:
             raise Unprocessable(error.as_dicts()) from error
         etag = f'"{key}"'
@@ -105,8 +119,7 @@ class RecommendationView(APIView):
             response = HttpResponse(status=304)
         else:
             response = written_answer(
-                key,
-                lambda: scenario_search(checked=parse_recommendation_request(body_from_query(request.GET))),
+                key, lambda: explained_search(parse_recommendation_request(body_from_query(query)), explains)
             )
         response["ETag"] = etag
         response["Cache-Control"] = f"public, max-age={CACHE_SECONDS}"

@@ -14,12 +14,13 @@ from advisor.engine.fitting import available_bytes
 from advisor.engine.layout_pool import Kind, LayoutPool, best_layouts
 from advisor.engine.layouts import enumerate_layouts
 from advisor.engine.machine import machine
-from advisor.engine.search import cluster_sizes, search
+from advisor.engine.search import cluster_sizes, is_round, search
 from advisor.engine.specs import (
     DeploymentProfile,
     FabricSpec,
     HardwareOption,
     LayoutRequest,
+    Pilot,
     Precision,
     Recomputation,
     Scenario,
@@ -262,3 +263,45 @@ def test_parts_of_the_layers_are_recomputed_where_that_is_what_fits(share):
     assert found is not None
     assert found.candidates.recomputed_fraction[0] <= share
     assert found.evaluated.time.step_seconds[0] <= exact.time.step_seconds
+
+
+def test_round_sizes_are_powers_of_two_and_three_times_them():
+    assert [count for count in range(1, 50) if is_round(count)] == [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48]
+
+
+@pytest.mark.parametrize("loss", [0.0, 0.2])
+@pytest.mark.parametrize("measured", [None, 0.5])
+def test_the_curve_has_the_recommended_time_of_its_own_size(loss, measured):
+    pilot = Pilot(measured_tokens_per_second_per_gpu=measured, predicted_tokens_per_second_per_gpu=1.0, gpu_count=8)
+    given = replace(option(H100, 400, 14.9), pilot=pilot if measured else None)
+    deployment = DeploymentProfile(code="virtualized_shared" if loss else "bare_metal", throughput_loss_fraction=loss)
+    result = search(
+        model=LLAMA3_70B,
+        plan=plan(),
+        target=Target(gpu_count=256),
+        options=(given,),
+        calibration=CALIBRATION,
+        deployment=deployment,
+    )
+    (point,) = result.scaling
+    assert point.training_seconds == result.recommended.estimate.time.training_seconds
+    # a measured half of the rate and a fifth lost each stretch the step by exactly that
+    plain = find(options=h100(), gpu_count=256).scaling[0]
+    assert point.step_seconds == pytest.approx(plain.step_seconds / (1 - loss) / (measured or 1.0))
+
+
+def test_a_budget_that_a_relaxation_names_meets_the_deadline_too():
+    job = {"options": h100(), "deadline_seconds": 20 * SECONDS_PER_DAY}
+    refused = find(max_cost=1.0, **job)
+    (relaxed,) = [item for item in refused.relaxations if item.code == "relax_budget"]
+    assert find(max_cost=relaxed.params["cost"], **job).recommended is not None
+    assert find(max_cost=0.99 * relaxed.params["cost"], **job).recommended is None
+
+
+def test_any_option_that_meets_the_target_can_lead_with_its_own_curve():
+    result = find(deadline_seconds=60 * SECONDS_PER_DAY)
+    for item in (result.recommended, *result.alternatives):
+        requirement, scaling = result.view_of[item.option.gpu.sku]()
+        sizes = {point.gpu_count: point.training_seconds for point in scaling}
+        assert sizes[item.estimate.scenario.cluster.gpu_count] == item.estimate.time.training_seconds
+        assert requirement.sustained_flops_per_second == result.requirement.sustained_flops_per_second

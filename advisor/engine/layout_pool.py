@@ -251,7 +251,10 @@ def best_layouts(pool: LayoutPool, kinds: Sequence[Kind]) -> list[BestLayouts | 
     asked = [(at, size) for at, kind in enumerate(kinds) for size in kind.sizes]
     owner_of = np.array([at for at, _size in asked], dtype=np.int64)
     budgets = np.array([kind.budget_bytes for kind in kinds])
-    times, (whole_memory, least_memory) = pool.time_floors(kinds), pool.memory_floors()
+    whole_memory, least_memory = pool.memory_floors()
+    if np.min(least_memory) > np.max(budgets, initial=0.0):
+        return [None for _kind in kinds]
+    times = pool.time_floors(kinds)
     # where nothing recomputed does not fit, the smallest share is
     floors = [
         np.where(

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from django.core.cache import cache
 from django.utils import translation
 
-from advisor.inputs import parse_recommendation_request
-from advisor.services import scenario_search
+from advisor.inputs import parse_estimate_request, parse_recommendation_request
+from advisor.services import scenario_estimate, scenario_search
 from config.bench.measure import Figure, percentile, processor_seconds_of
 
 JOBS = {
@@ -48,3 +48,28 @@ def figures() -> Iterator[Figure]:
                     limit=limit,
                     note=f" {percentile(works, share):.0f} ms of it work",
                 )
+        yield from _sensitivity()
+
+
+def _sensitivity() -> Iterator[Figure]:
+    """Six inputs, the table of tokens by GPUs and the break points of one estimate, everything computed anew."""
+    body = {
+        "model": {"parameters": "70B"},
+        "training": {"tokens": "1.4T"},
+        "cluster": {"gpu": "nvidia-h100-sxm5-80gb", "gpu_count": 512},
+    }
+    plain, whole = (parse_estimate_request(body | extra) for extra in ({}, {"sensitivity": True}))
+    added = []
+    for _turn in range(REPEATS):
+        spans = []
+        for checked in (plain, whole):
+            cache.clear()
+            spans.append(1000 * processor_seconds_of(lambda checked=checked: scenario_estimate(checked=checked)))  # type: ignore[misc]
+        added.append(spans[1] - spans[0])
+    yield Figure(
+        path=("sensitivity_ms", "p95"),
+        label="sensitivity of an estimate, p95 of work",
+        value=percentile(added, 0.95),
+        unit="ms",
+        limit=300.0,
+    )

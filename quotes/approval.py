@@ -106,6 +106,7 @@ class ApprovalNeed:
     limit: Decimal | None
     message_zh: str
     message_en: str
+    obstacle: str = ""  # why nobody can give it, and the way out; in the reader's language
 
     @property
     def message(self) -> str:
@@ -246,10 +247,13 @@ def _need(
 def _shown(number: Decimal | None, is_percent: bool) -> str:
     if number is None:
         return ""
-    if is_percent:
-        shown = f"{(number * _HUNDRED).quantize(Decimal('0.01')):f}"
-        return (shown.rstrip("0").rstrip(".") if "." in shown else shown) + "%"
-    return f"{number.normalize():,f}"
+    return percent(number) if is_percent else f"{number.normalize():,f}"
+
+
+def percent(fraction: Decimal) -> str:
+    """0.085 as `8.5%`: at most two decimals, none that is not needed."""
+    shown = f"{(fraction * _HUNDRED).quantize(Decimal('0.01')):f}"
+    return (shown.rstrip("0").rstrip(".") if "." in shown else shown) + "%"
 
 
 def _filled(message: str, figures: Mapping[str, str]) -> str:

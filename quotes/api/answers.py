@@ -255,7 +255,8 @@ def _open_questions(revision: QuoteRevision, lines: Sequence[QuoteLine]) -> Any:
     return {
         "faults": [{"code": row.code, "message": row.message} for row in issue_faults(revision, lines, timezone.now())],
         "approvals_needed": [
-            {"code": need.rule_code, "message": need.message} for need in approvals_needed(revision, lines)
+            {"code": need.rule_code, "message": f"{need.message} {need.obstacle}".rstrip()}
+            for need in approvals_needed(revision, lines)
         ],
     }
 

@@ -6,12 +6,12 @@ from quotes.approval import ApprovalNeed
 from quotes.services.approvals import (
     approvals_needed,
     content_sha256,
-    open_requests_for,
     quote_approve,
     quote_recall,
     quote_reject,
     quote_submit,
 )
+from quotes.services.approvers import open_requests_for
 from quotes.services.creation import CustomerData, quote_create, quote_create_from_recommendation
 from quotes.services.editing import quote_cancel, quote_edit, quote_revise
 from quotes.services.faults import Fault, IssueRefusedError, controlled_skus, issue_faults

@@ -17,12 +17,13 @@ from quotes import access, approval, payments, snapshot
 from quotes.approval import ApprovalNeed, Facts, MeasuredLine
 from quotes.clause_words import CLAUSE_LABELS
 from quotes.clauses import differing_clauses
-from quotes.models import ApprovalRequest, ApprovalRule, AuditEntry, DiscountLimit, QuoteLine, QuoteRevision
+from quotes.models import ApprovalRequest, ApprovalRule, QuoteLine, QuoteRevision
 from quotes.pricing import group_of
+from quotes.services.approvers import limits_in_force, open_requests_for, with_obstacles
 from quotes.services.faults import IssueRefusedError, issue_faults
 from quotes.services.line_edits import StaleEditError
 from quotes.services.log import ReasonMissingError, checked, locked, log
-from quotes.states import Action, Role, State, TransitionError
+from quotes.states import Action, State, TransitionError
 
 Decision = ApprovalRequest.Decision
 # What an approval covers. The customer's address, contacts and notes are not among it.
@@ -63,8 +64,6 @@ COMMERCIAL_LINE_FIELDS = (
     "is_included",
     "is_optional",
 )
-# Whose hands shaped the content: none of them approves it.
-_AUTHORING = ("create", "edit", "duplicate", "revise", "submit")
 
 
 def content_sha256(revision: QuoteRevision, lines: Sequence[QuoteLine]) -> str:
@@ -151,24 +150,21 @@ def approvals_needed(revision: QuoteRevision, lines: Sequence[QuoteLine] | None 
     """Which approvals this content needs, and why. The limits are those of the quote's owner."""
     rows = list(revision.lines.all()) if lines is None else lines
     owner = revision.quote.owner
-    return approval.needs(
+    limits = limits_in_force()
+    needs = approval.needs(
         facts_of(revision, rows),
         _rules(),
-        _limits(),
+        limits,
         seller_id=owner.pk,
         seller_roles=frozenset(str(role) for role in access.roles_of(owner)),
     )
+    return with_obstacles(needs, revision, limits)
 
 
 def _rules() -> list[approval.Rule]:
     names = approval.Rule.__dataclass_fields__
     rows = ApprovalRule.objects.filter(is_active=True).values(*names)
     return [approval.Rule(**row) for row in rows]
-
-
-def _limits() -> list[approval.Limit]:
-    names = approval.Limit.__dataclass_fields__
-    return [approval.Limit(**row) for row in DiscountLimit.objects.values(*names)]
 
 
 def has_standing_approval(revision: QuoteRevision, lines: Sequence[QuoteLine]) -> bool:
@@ -232,32 +228,6 @@ def quote_recall(*, actor: access.Actor, revision: QuoteRevision, reason: str = 
         current.save()
         log(actor, Action.RECALL, current, before={"state": before}, after={"state": after}, reason=reason)
         return current
-
-
-def authors_of(revision: QuoteRevision) -> frozenset[int]:
-    """Everybody who made, edited or submitted this revision, and the owner of the quote."""
-    rows = AuditEntry.objects.filter(revision=revision, action__in=_AUTHORING, actor__isnull=False)
-    named = {revision.quote.owner_id, revision.created_by_id, *rows.values_list("actor_id", flat=True)}
-    return frozenset(named)
-
-
-def open_requests_for(user: User, revision: QuoteRevision) -> list[ApprovalRequest]:
-    """The pending requests that this person may decide: role, own limit, and not an author."""
-    roles = access.roles_of(user)
-    pending = list(revision.approval_requests.filter(decision=Decision.PENDING))
-    if not pending or user.pk in authors_of(revision):
-        return []
-    return [request for request in pending if _covers(user, roles, request)]
-
-
-def _covers(user: User, roles: frozenset[Role], request: ApprovalRequest) -> bool:
-    if request.approver_role not in {str(role) for role in roles}:
-        return False
-    if request.condition != "discount" or request.measured is None:
-        return True
-    approver_roles = frozenset({request.approver_role})
-    limit = approval.limit_of(_limits(), user_id=user.pk, roles=approver_roles, group=request.product_group)
-    return request.measured <= limit
 
 
 def quote_approve(

@@ -16,7 +16,14 @@ from quotes.comparing import sizing_differences
 from quotes.editor import Editor
 from quotes.models import QuoteLine, QuoteRevision
 from quotes.paper import line_numbers, paper_of
-from quotes.services import approvals_needed, content_sha256, controlled_skus, issue_faults, open_requests_for
+from quotes.services import (
+    ApprovalNeed,
+    approvals_needed,
+    content_sha256,
+    controlled_skus,
+    issue_faults,
+    open_requests_for,
+)
 from quotes.states import OPEN_STATES, Action, State
 from quotes.views.guards import desk
 
@@ -35,9 +42,18 @@ def live_context(revision: QuoteRevision, lines: list[QuoteLine]) -> dict[str, A
         "revision": revision,
         "paper": paper_of(content),
         "payments": content["payments"],
-        "needs": () if _is_asked_already(revision, lines) else approvals_needed(revision, lines),
+        "needs": _open_needs(revision, lines),
         "faults": issue_faults(revision, lines, timezone.now()),
     }
+
+
+def _open_needs(revision: QuoteRevision, lines: list[QuoteLine]) -> tuple[ApprovalNeed, ...]:
+    """What is still to be asked, and of what was asked already that which nobody can answer any more."""
+    if not _is_asked_already(revision, lines):
+        return approvals_needed(revision, lines)
+    if revision.state != State.PENDING_APPROVAL:
+        return ()
+    return tuple(need for need in approvals_needed(revision, lines) if need.obstacle)
 
 
 def _is_asked_already(revision: QuoteRevision, lines: list[QuoteLine]) -> bool:

@@ -28,6 +28,7 @@ REASONS: dict[str, Promise] = {
     "certificate": _("The mail server's certificate is not trusted."),
     "not_taken": _("The mail server took nothing and gave no reason."),
     "not_open": _("The quote could no longer be answered when the mail was to go, so it was not sent."),
+    "link_closed": _("The link in this mail was closed before it went. Send the quote once more for a new link."),
     "document_damaged": _("The stored PDF is damaged. Restore it from a backup before sending."),
     "header": _("The address or subject holds a character that no mail may carry."),
     "gave_up": _("Each try broke off without an answer."),

@@ -27,7 +27,7 @@ from django.utils.crypto import salted_hmac
 from quotes import access, files
 from quotes.mail_failures import Failure, failure_of
 from quotes.mail_texts import LINK_PLACE, header_text
-from quotes.models import MailKind, MailState, OutboxMail
+from quotes.models import CustomerLink, MailKind, MailState, OutboxMail, link_digest
 from quotes.services.log import locked, log
 from quotes.states import LIVE_STATES, Action, State, state_after
 
@@ -129,6 +129,8 @@ def _send(mail: OutboxMail, now: datetime) -> Failure | None:
     revision = mail.revision
     if mail.kind == MailKind.QUOTE and revision is not None and revision.effective_state(now) not in LIVE_STATES:
         return Failure(reason="not_open", is_final=True)
+    if mail.link_nonce and not _opens(mail):
+        return Failure(reason="link_closed", is_final=True)
     try:
         message = _message(mail)
         if not message.send():
@@ -145,6 +147,12 @@ def _send(mail: OutboxMail, now: datetime) -> Failure | None:
             logger.warning("mail %s was not taken: %s", mail.pk, failure.reason)
         return failure
     return None
+
+
+def _opens(mail: OutboxMail) -> bool:
+    """Whether the link of the mail leads anywhere: not closed meanwhile, and made under the key that the site has."""
+    digest = link_digest(link_token(mail.link_nonce))
+    return CustomerLink.objects.filter(revision=mail.revision, token_sha256=digest, revoked_at__isnull=True).exists()
 
 
 def _message(mail: OutboxMail) -> EmailMessage:

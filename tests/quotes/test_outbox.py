@@ -26,7 +26,7 @@ from quotes.models import (
     QuoteRevision,
     link_digest,
 )
-from quotes.services import quote_answer_by_customer, quote_issue, quote_withdraw, sending
+from quotes.services import quote_answer_by_customer, quote_issue, quote_unshare, quote_withdraw, sending
 from quotes.services.mails import TooManyRecipientsError, quote_mail, reminder_mails
 from quotes.states import Action, TransitionError
 from tests import factories
@@ -185,6 +185,25 @@ class TestSent:
         assert (mail.state, mail.failure) == ("failed", "not_open")
         assert mailoutbox == []
         assert state_of(issued) == "withdrawn"
+
+    @pytest.mark.parametrize("cause", ["closed", "other key"])
+    def test_a_dead_link_does_not_go(self, as_alice, issued, mailoutbox, settings, cause):
+        (mail,) = quote_mail(actor=as_alice, revision=issued, recipients=[CUSTOMER])
+        if cause == "closed":
+            quote_unshare(actor=as_alice, revision=issued)
+        else:
+            settings.SECRET_KEY = "another key"
+        sending.deliver(mail.pk)
+        mail.refresh_from_db()
+        assert (mail.state, mail.failure, mailoutbox) == ("failed", "link_closed", [])
+        (fresh,) = send(as_alice, issued)
+        assert (fresh.state, len(mailoutbox)) == ("accepted", 1)
+
+    def test_a_link_that_went_out_outlives_the_key(self, as_alice, issued, mailoutbox, settings, client):
+        send(as_alice, issued)
+        address = re.search(r"/q/[\w-]{43}/", mailoutbox[0].body)[0]
+        settings.SECRET_KEY = "another key"
+        assert client.get(address).status_code == 200
 
     def test_a_damaged_document_does_not_go(self, as_alice, issued, mailoutbox, monkeypatch):
         (mail,) = quote_mail(actor=as_alice, revision=issued, recipients=[CUSTOMER])

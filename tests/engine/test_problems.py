@@ -115,3 +115,17 @@ def test_what_is_uneven_is_told_in_the_estimate():
     scenario = Scenario(model=LLAMA3_70B, plan=plan(global_batch_size=1024), cluster=cluster(H100, 64), layout=stated)
     told = {item.code for item in estimate(scenario, calibration=current_calibration()).problems}
     assert "uneven_virtual_stages" in told
+
+
+@pytest.mark.parametrize(("asked", "used"), [(1000, 1024), (1030, 1024), (1024, 1024)])
+def test_a_batch_that_had_to_move_is_told_in_both_directions(asked, used):
+    # 64 GPUs in groups of 4 are 16 replicas of 4 sequences: multiples of 64
+    stated = LayoutRequest(
+        tensor_parallel=4, pipeline_parallel=1, context_parallel=1, expert_parallel=1, virtual_stage_count=1,
+        micro_batch_size=4, zero_stage=3, recomputation=Recomputation.FULL,
+    )  # fmt: skip
+    scenario = Scenario(model=LLAMA3_70B, plan=plan(global_batch_size=asked), cluster=cluster(H100, 64), layout=stated)
+    found = estimate(scenario, calibration=current_calibration())
+    moved = {item.code: item.params for item in found.problems}.get("batch_moved")
+    assert found.global_batch_size == used
+    assert moved == (None if asked == used else {"asked": asked, "used": used})

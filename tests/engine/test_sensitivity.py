@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from advisor.calibration_data import current_calibration
 from advisor.engine import sensitivity as subject
 from advisor.engine.estimate import estimate
-from advisor.engine.scenario_stack import stacked
+from advisor.engine.scenario_stack import evaluate_cases, stacked
 from advisor.engine.specs import (
     ClusterSpec,
     DeploymentProfile,
@@ -202,3 +202,14 @@ def test_a_stack_refuses_jobs_of_two_kinds_and_keeps_what_is_the_same():
     with pytest.raises(ValueError, match="is_eager"):
         stacked([small, eager], np.array([0, 1]))
     assert {item.name for item in fields(together)} == {item.name for item in fields(small)}
+
+
+def test_a_case_never_takes_another_batch_than_asked():
+    answer = run(LLAMA2_7B, 64, batch=96)
+    base = subject.base_case(answer, CALIBRATION)
+    asked = [96, 48, 36, 72, 192]
+    cases = [replace(base, plan=replace(base.plan, global_batch_size=batch)) for batch in asked]
+    used = evaluate_cases(answer, cases, CALIBRATION).global_batch_size
+    known = np.isfinite(used)
+    assert known[0]
+    assert np.all(np.abs(used - asked)[known] <= 0.02 * np.array(asked)[known])

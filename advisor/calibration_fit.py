@@ -25,7 +25,7 @@ from advisor.evidence import RunRow
 
 FloatArray = NDArray[np.float64]
 HUBER_DELTA = 0.07  # log units: a 7 % error counts squared, more counts linearly
-GROUP_POWER = 0.75  # each row of a group of n weighs n^-0.75
+GROUP_POWER = 0.82  # each row of a group of n weighs n^-0.82
 PRIOR_WEIGHT = 1.0  # of a constant one width away from its prior, in rows that are off by HUBER_DELTA
 PRIOR_WIDTH = 0.5  # log units; how far a constant may move against weak evidence
 PRIOR_WIDTHS = {"deepspeed_overhead_factor": 0.1}

@@ -47,6 +47,11 @@ class LayerCost:
     def seconds(self, tokens: FloatArray, tensor: FloatArray, norm_split: FloatArray) -> FloatArray:
         return tokens * (self.split / tensor + self.whole + self.norm / norm_split) + self.weights / tensor + self.fixed
 
+    def scaled(self, factor: float) -> LayerCost:
+        """Every part `factor` times as long."""
+        split, whole, norm = factor * self.split, factor * self.whole, factor * self.norm
+        return LayerCost(split, whole, norm, factor * self.weights, factor * self.fixed)
+
 
 def core_seconds(work: Workload, machine: Machine, calibration: Calibration) -> tuple[float, float]:
     """Attention core per token of the split layer, forward and backward. [s]"""
@@ -126,6 +131,10 @@ class ExpertCost:
     weights: float
     fixed: float
 
+    def scaled(self, factor: float) -> ExpertCost:
+        """Every part `factor` times as long."""
+        return ExpertCost(factor * self.routed, factor * self.narrow, factor * self.weights, factor * self.fixed)
+
 
 def expert_costs(work: Workload, machine: Machine, calibration: Calibration) -> tuple[ExpertCost, ExpertCost]:
     """Forward and backward cost of routed experts (grouped GEMMs, permutation), balanced routing."""
@@ -199,14 +208,17 @@ def layer_compute(
         Arrays of shape (N,). [s]
     """
     t = cand.tensor_parallel
-    forward, backward = dense_layer_costs(work, machine, calibration, work.ffn_size, work.dense_ffn_count)
+    overhead = machine.kernel_overhead_factor
+    costs = dense_layer_costs(work, machine, calibration, work.ffn_size, work.dense_ffn_count)
+    forward, backward = (cost.scaled(overhead) for cost in costs)
     dense_forward = forward.seconds(tokens, t, norm_split)
     dense_backward = backward.seconds(tokens, t, norm_split)
     core_forward, _ = core_seconds(work, machine, calibration)
     core = core_forward * tokens / t
     if np.any(work.expert_count):
-        forward, backward = dense_layer_costs(work, machine, calibration, work.shared_width, work.shared_ffn_count)
-        routed_forward, routed_backward = expert_costs(work, machine, calibration)
+        costs = dense_layer_costs(work, machine, calibration, work.shared_width, work.shared_ffn_count)
+        forward, backward = (cost.scaled(overhead) for cost in costs)
+        routed_forward, routed_backward = (cost.scaled(overhead) for cost in expert_costs(work, machine, calibration))
         local, split = tokens / t, cand.expert_tensor_parallel
         experts_per_rank = work.expert_count / (cand.expert_parallel * cand.expert_tensor_parallel)
         moe_forward = forward.seconds(tokens, t, norm_split) + (
@@ -220,7 +232,7 @@ def layer_compute(
             + routed_backward.fixed
         )
     else:
-        moe_forward = moe_backward = np.zeros_like(tokens)
+        moe_forward, moe_backward = dense_forward, dense_backward
 
     return LayerCompute(
         dense_forward=dense_forward,

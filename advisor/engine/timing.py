@@ -138,11 +138,10 @@ def _layer_communication(
     ring = (c - 1) * (kv_bytes / links.context_rate + machine.scale_up_hop_seconds)
     context = np.maximum(ring - calibration.context_overlap_fraction * core, 0.0)
     context_backward = np.maximum(2 * ring - calibration.context_overlap_fraction * FLASH_BACKWARD_FLOPS * core, 0.0)
-    exchange = (
-        2 * _all_to_all_seconds(work, cand, machine, tokens, calibration)
-        if np.any(work.expert_count)
-        else np.zeros_like(tokens)
-    )
+    forward, backward = tensor + context, tensor + context_backward
+    if not np.any(work.expert_count):
+        return _Waits(forward, backward, forward, backward)
+    exchange = 2 * _all_to_all_seconds(work, cand, machine, tokens, calibration)
     # experts that are not split over tensor ranks exchange tokens instead of all-reducing; those that are gather the
     # copies of every token for all their experts, and scatter them back, with nothing to hide behind
     is_split = (cand.expert_tensor_parallel > 1) & (cand.expert_parallel > 1)
@@ -151,7 +150,7 @@ def _layer_communication(
     )
     moe_tensor = np.where(is_split, 0.5 * tensor + gathered, tensor * np.where(cand.expert_parallel > 1, 0.5, 1.0))
     moe = moe_tensor + exchange
-    return _Waits(tensor + context, tensor + context_backward, moe + context, moe + context_backward)
+    return _Waits(forward, backward, moe + context, moe + context_backward)
 
 
 def step_time(
@@ -190,20 +189,19 @@ def step_time(
     recompute = cand.recomputed_fraction
     layer = layer_compute(work, cand, machine, calibration, tokens, norm_split)
     wait = _layer_communication(work, cand, machine, links, calibration, tokens, layer.core)
-    comm_dense = wait.dense_forward * (1 + recompute) + wait.dense_backward
-    comm_moe = wait.moe_forward * (1 + recompute) + wait.moe_backward
+    comm_dense = comm_moe = wait.dense_forward * (1 + recompute) + wait.dense_backward
     # the GPU idles where launching a layer takes the host longer than its kernels and its waits take
     host = calibration.layer_host_seconds * machine.launch_factor
-    moe_host = calibration.moe_layer_host_seconds * machine.launch_factor
-    overhead = machine.kernel_overhead_factor
-    dense_forward = np.maximum(overhead * layer.dense_forward, host - wait.dense_forward)
-    dense_backward = np.maximum(overhead * layer.dense_backward, host - wait.dense_backward)
-    moe_forward = np.maximum(overhead * layer.moe_forward, moe_host - wait.moe_forward)
-    moe_backward = np.maximum(overhead * layer.moe_backward, moe_host - wait.moe_backward)
-    core = layer.core
-    repeats_core = cand.recomputation == RECOMPUTATION_CODES[Recomputation.SELECTIVE]
-    compute_dense = dense_forward * (1 + recompute) + dense_backward + np.where(repeats_core, core, 0.0)
-    compute_moe = moe_forward * (1 + recompute) + moe_backward + np.where(repeats_core, core, 0.0)
+    dense_forward = moe_forward = np.maximum(layer.dense_forward, host - wait.dense_forward)
+    dense_backward = moe_backward = np.maximum(layer.dense_backward, host - wait.dense_backward)
+    repeated = np.where(cand.recomputation == RECOMPUTATION_CODES[Recomputation.SELECTIVE], layer.core, 0.0)
+    compute_dense = compute_moe = dense_forward * (1 + recompute) + dense_backward + repeated
+    if np.any(work.expert_count):
+        comm_moe = wait.moe_forward * (1 + recompute) + wait.moe_backward
+        moe_host = calibration.moe_layer_host_seconds * machine.launch_factor
+        moe_forward = np.maximum(layer.moe_forward, moe_host - wait.moe_forward)
+        moe_backward = np.maximum(layer.moe_backward, moe_host - wait.moe_backward)
+        compute_moe = moe_forward * (1 + recompute) + moe_backward + repeated
 
     if np.any(cand.zero_stage >= 3):
         sharded = cand.zero_stage >= 3

@@ -83,7 +83,8 @@ def number(raw: str) -> Decimal:
         value = Decimal(raw)
     except InvalidOperation:
         raise CellError(_("“%(value)s” is not a number.") % {"value": raw}) from None
-    if not value.is_finite() or abs(value) > _LARGEST:
+    # compared by exponent: arithmetic with 1e999999999 overflows, and writing out 1e-999999999 takes a gigabyte
+    if not value.is_finite() or (value and not -_LARGEST.adjusted() <= value.adjusted() <= _LARGEST.adjusted()):
         raise CellError(_("“%(value)s” is not a usable number.") % {"value": raw})
     return value
 

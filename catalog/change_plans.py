@@ -66,7 +66,11 @@ def plan_of_sheets(found: Iterable[Sheet], *, kind: str = "", mark: DecimalMark 
     for table in sheets:
         sheet = SHEETS.get(kind) if kind and len(sheets) == 1 else sheet_for(table)
         if sheet is None or (wrong := wrong_kind(table, sheet)) is not None:
-            message = wrong if sheet is not None else _("No kind of part has these columns: %(names)s.")
+            message = (
+                wrong
+                if sheet is not None
+                else _("No kind of part has these columns: %(names)s. The exported table of a kind has its names.")
+            )
             text = str(message) % {"names": ", ".join(table.headers[:8])} if sheet is None else str(message)
             faults.append(Fault(file_name=table.place, line=table.header_line, column="", message=text))
             continue

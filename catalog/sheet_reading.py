@@ -17,9 +17,11 @@ from openpyxl.utils.datetime import from_excel
 from catalog.cell_habits import Broken, RawCell
 
 MAX_FILE_BYTES = 10_000_000
-MAX_UNPACKED_BYTES = 200_000_000  # of a workbook: a packed file may hide a thousand times its size
+MAX_UNPACKED_BYTES = 100_000_000  # of a workbook: a packed file may hide a thousand times its size
+MAX_PACKING_RATIO = 100  # of a workbook beyond MAX_FILE_BYTES unpacked; tables of parts pack 5 to 30 times
 MAX_ROW_COUNT = 20_000
 MAX_COLUMN_COUNT = 200
+MAX_EMPTY_LINE_COUNT = 20_000  # between two rows: a stray cell at the end of the sheet, or rows meant to stall
 ENCODINGS = ("utf-8", "utf-16", "gb18030", "cp1252")
 GUESSED_ENCODINGS = ("utf-8", "gb18030", "cp1252")  # UTF-16 is told by its mark or its zero bytes
 SEPARATORS = (",", ";", "\t")
@@ -61,7 +63,10 @@ def read_sheets(content: bytes, file_name: str, *, encoding: str = "") -> tuple[
     if not content.strip():
         raise SheetError(_("The file is empty."))
     if content[:4] == b"PK\x03\x04":
-        return tuple(_workbook_sheets(content, file_name))
+        sheets = tuple(_workbook_sheets(content, file_name))
+        if not sheets:
+            raise SheetError(_("The file is empty."))
+        return sheets
     if content[:8] == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1":
         raise SheetError(_("This is an old or encrypted Excel file. Save it as .xlsx without a password, or as CSV."))
     return (_csv_sheet(content, file_name, encoding),)
@@ -81,7 +86,10 @@ def decoded(content: bytes, encoding: str = "") -> tuple[str, str]:
         return _decoded_as(content, encoding), encoding
     if b"\0" in content[:1000]:
         name = "utf-16-be" if content[:1] == b"\0" else "utf-16-le"
-        return _decoded_as(content, name), name
+        try:
+            return content.decode(name), name
+        except UnicodeDecodeError:
+            raise SheetError(_("This is neither a CSV nor an XLSX file.")) from None
     for name in GUESSED_ENCODINGS:
         try:
             text = content.decode(name)
@@ -148,8 +156,10 @@ def _workbook_sheets(content: bytes, file_name: str) -> Iterator[Sheet]:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             unpacked = sum(entry.file_size for entry in archive.infolist())
-        if unpacked > MAX_UNPACKED_BYTES:
-            raise SheetError(_("Unpacked, the workbook is larger than %(limit)s MB.") % {"limit": 200})
+        limit = min(MAX_UNPACKED_BYTES, max(MAX_FILE_BYTES, len(content) * MAX_PACKING_RATIO))
+        if unpacked > limit:
+            message = _("Unpacked, the workbook is larger than %(limit)s MB.")
+            raise SheetError(message % {"limit": limit // 1_000_000})
         book = load_workbook(io.BytesIO(content), read_only=True, data_only=False, keep_links=False)
         try:
             for worksheet in book.worksheets:
@@ -167,7 +177,7 @@ def _workbook_sheets(content: bytes, file_name: str) -> Iterator[Sheet]:
 
 
 def _worksheet_rows(worksheet: object, epoch: datetime) -> Iterator[SheetRow]:
-    rows = worksheet.iter_rows(max_col=MAX_COLUMN_COUNT)  # type: ignore[attr-defined]  # the library has no types
+    rows = worksheet.iter_rows(max_col=MAX_COLUMN_COUNT + 1)  # type: ignore[attr-defined]  # the library has no types
     for line, cells in enumerate(rows, start=1):
         values = [_raw(cell, epoch) for cell in cells]
         while values and values[-1] is None:
@@ -202,13 +212,19 @@ def excel_day(value: float, epoch: datetime | None = None) -> date | None:
 def _sheet_of(lines: Iterator[SheetRow], file_name: str, name: str) -> Sheet:
     """The first row that is not empty names the columns."""
     headers: list[str] = []
-    header_line = 1
+    header_line, last_line = 1, 0
     rows: list[SheetRow] = []
     for row in lines:
         if all(value is None or value == "" for value in row.cells):
+            if row.line - last_line > MAX_EMPTY_LINE_COUNT:
+                message = _("More than %(limit)s empty rows follow line %(line)s. Delete every row below it.")
+                raise SheetError(message % {"limit": f"{MAX_EMPTY_LINE_COUNT:,}", "line": last_line})
             continue
+        last_line = row.line
         if not headers:
             headers, header_line = _headers(row.cells), row.line
+            if len(headers) > MAX_COLUMN_COUNT:
+                raise SheetError(_("The table has more than %(limit)s columns.") % {"limit": MAX_COLUMN_COUNT})
             continue
         if len(rows) >= MAX_ROW_COUNT:
             raise SheetError(_("The table has more than %(limit)s rows.") % {"limit": f"{MAX_ROW_COUNT:,}"})
@@ -217,7 +233,8 @@ def _sheet_of(lines: Iterator[SheetRow], file_name: str, name: str) -> Sheet:
 
 
 def _headers(cells: list[RawCell]) -> list[str]:
-    headers = ["" if value is None else str(value).strip().lower() for value in cells]
+    # a byte order mark that a program wrote twice is no part of the first name
+    headers = ["" if value is None else str(value).lstrip("\ufeff").strip().lower() for value in cells]
     while headers and not headers[-1]:
         headers.pop()
     return headers[: MAX_COLUMN_COUNT + 1]

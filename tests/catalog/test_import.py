@@ -240,6 +240,8 @@ def test_others_cannot_upload(catalog: None, role: str, status: int) -> None:
     ("content", "name", "words"),
     [
         (NEW_DRIVE.replace("3840", "lots").encode(), "ssds.csv", "is not a number"),
+        (NEW_DRIVE.replace("3840", "1e999999999").encode(), "ssds.csv", "is not a usable number"),
+        (NEW_DRIVE.replace("3840", "1e-999999999").encode(), "ssds.csv", "is not a usable number"),
         (b"\x89PNG\r\n\x1a\n\x00\x00", "x.png", "neither a CSV nor an XLSX|none of"),
         (b"", "x.csv", "empty"),
         (b"x" * 10_000_001, "big.csv", "at most 10 MB"),

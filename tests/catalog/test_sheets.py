@@ -82,8 +82,26 @@ def test_cells_of_a_workbook_keep_their_kind() -> None:
         (b"\x89PNG\r\n\x1a\n\x00\x00\x00\x0d" * 3, "neither|none of"),
         (b'a,b\n"x', "not a CSV file"),
         (b"a\n" * 20_002, "more than 20,000 rows"),
+        (b"a\n1\n" + b"\n" * 20_002, "20,000 empty rows follow line 2"),
+        (b",".join([b"a"] * 10_000), "more than 200 columns"),
+        (workbook(["a"] * 300), "more than 200 columns"),
+        (workbook(), "empty"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00\x00", "neither"),
     ],
-    ids=["empty", "damaged", "half", "old Excel", "picture", "half a CSV", "too many rows"],
+    ids=[
+        "empty",
+        "damaged",
+        "half",
+        "old Excel",
+        "picture",
+        "half a CSV",
+        "too many rows",
+        "a gap without end",
+        "wide CSV",
+        "wide workbook",
+        "empty workbook",
+        "half a picture",
+    ],
 )
 def test_what_is_no_table_is_refused_in_a_sentence(content: bytes, words: str) -> None:
     with translation.override("en"), pytest.raises(SheetError, match=words):
@@ -97,6 +115,29 @@ def test_a_packed_bomb_is_refused_before_it_is_unpacked(monkeypatch: pytest.Monk
         archive.writestr("xl/worksheets/sheet1.xml", b"0" * 2_000_000)
     with translation.override("en"), pytest.raises(SheetError, match="Unpacked"):
         read_sheets(content.getvalue(), "bomb.xlsx")
+
+
+def test_a_workbook_that_packs_a_thousandfold_is_refused_below_the_limit_too() -> None:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/worksheets/sheet1.xml", b"<row></row>" * 1_500_000)
+    with translation.override("en"), pytest.raises(SheetError, match="larger than 10 MB"):
+        read_sheets(content.getvalue(), "bomb.xlsx")
+
+
+def test_a_stray_cell_at_the_end_of_a_sheet_is_named() -> None:
+    book = Workbook()
+    book.active.append(["a"])
+    book.active["A1048576"] = "x"
+    content = io.BytesIO()
+    book.save(content)
+    with translation.override("en"), pytest.raises(SheetError, match="empty rows follow line 1"):
+        read_sheets(content.getvalue(), "far.xlsx")
+
+
+def test_a_mark_written_twice_is_no_part_of_a_name() -> None:
+    (sheet,) = read_sheets(b"\xef\xbb\xbf\xef\xbb\xbfsku,a\nx,1\n", "a.csv")
+    assert sheet.headers == ["sku", "a"]
 
 
 TABLE = Table(

@@ -129,9 +129,7 @@ SENTENCES: dict[str, str | Promise] = {
         "%(gpu)s misses the deadline: %(training_seconds)s on %(gpu_count)s GPUs against %(deadline_seconds)s."
     ),
     "no_configuration": _("No configuration meets all conditions."),
-    "budget_not_checked": _(
-        "A price is missing for %(gpus)s: the budget could not be checked, so they are left out."
-    ),
+    "budget_not_checked": _("A price is missing for %(gpus)s: the budget could not be checked, so they are left out."),
     "budget_needs_tokens": _(
         "Without training tokens there is no run to price: the budget is not checked. Enter the tokens to have it "
         "checked."

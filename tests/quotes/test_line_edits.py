@@ -93,6 +93,6 @@ def test_a_line_that_is_gone_saves_nothing(as_alice, draft):
 
 def test_more_lines_than_a_quote_may_have_are_refused(as_alice, draft):
     hand = AddedLine(line=line("1", Decimal(1), "0.13", sized_quantity=None))
-    with pytest.raises(ValidationError, match="500.*501"):
+    with pytest.raises(ValidationError, match=r"500.*501"):
         _save(as_alice, draft, added=[hand] * 497)
     assert draft.lines.count() == 4

@@ -47,7 +47,7 @@ class TestReportedCents:
         ids=["in#2101", "odoo#34842", "oca#5059", "erpnext#58712", "shopware#18481", "in#991", "erpnext#42523"],
     )
     def test_with_tax(self, lines, rate, net, tax, gross):
-        result = totals([_line(*line, rate) for line in lines], "EUR", prices_include_tax=True)
+        result = totals([_line(quantity, price, rate) for quantity, price in lines], "EUR", prices_include_tax=True)
         assert (result.net, result.tax, result.gross) == (D(net), D(tax), D(gross))
         assert sum(result.line_nets) == D(net)
 

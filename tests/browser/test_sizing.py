@@ -149,7 +149,16 @@ def test_without_javascript(browser: Browser, browser_context_args: dict[str, An
 @pytest.mark.parametrize("lang", ["en", "zh-Hans"])
 @pytest.mark.parametrize(
     "path",
-    ["/?", f"{CASE}&", f"/compare{CASE[1:]}&", "/compare?s=v%3D1&", "/method?", "/validation?", "/glossary?", "/embed?"],
+    [
+        "/?",
+        f"{CASE}&",
+        f"/compare{CASE[1:]}&",
+        "/compare?s=v%3D1&",
+        "/method?",
+        "/validation?",
+        "/glossary?",
+        "/embed?",
+    ],
 )
 def test_nothing_runs_out_of_a_narrow_screen(page: Page, path: str, lang: str) -> None:
     page.set_viewport_size({"width": 320, "height": 700})

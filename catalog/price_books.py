@@ -94,7 +94,10 @@ def price_book_publish(*, book: PriceBook, is_replacing: bool = False, reason: s
     fresh.content_hash = book_content_hash(fresh)
     fresh.status, fresh.published_at = PriceBook.Status.PUBLISHED, timezone.now()
     fresh.published_by, fresh.reason = author[:150], reason[:500]
-    fresh.full_clean()
+    try:
+        fresh.full_clean()
+    except ValidationError as error:
+        raise PriceBookError("invalid", " ".join(error.messages)) from None
     fresh.save()
     revision_record(reason=reason or f"published {fresh.code} v{fresh.version}", author=author)
     return fresh
@@ -128,8 +131,12 @@ def price_book_roll_back(*, book: PriceBook, on: date, reason: str, author: str 
     previous = book_before(fresh)
     if previous is None:
         raise PriceBookError("nothing_before", _("There is no earlier book of this basis and currency."))
+    start = max(on, fresh.valid_from)
+    if fresh.valid_until is not None and fresh.valid_until <= start:
+        message = _("%(book)s ended on %(day)s. Roll back the book that is in force.")
+        raise PriceBookError("ended", message % {"book": fresh, "day": fresh.valid_until.isoformat()})
     draft = price_book_draft(book=previous)
-    draft.valid_from, draft.valid_until = max(on, fresh.valid_from), fresh.valid_until
+    draft.valid_from, draft.valid_until = start, fresh.valid_until
     draft.save(update_fields=["valid_from", "valid_until"])
     return price_book_publish(book=draft, is_replacing=True, reason=reason, author=author)
 

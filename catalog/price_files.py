@@ -35,6 +35,8 @@ COLUMNS = (
     extra("lead_time_days", "lead_time_days", cells.count(minimum=0)),
 )
 LARGEST_AMOUNT = Decimal(10) ** 12
+LARGEST_COUNTS = {"term_months": 120, "lead_time_days": 3650}  # longer ones are slips of the keyboard
+LONGEST_CONDITION = 80
 HEADERS = tuple(column.header for column in COLUMNS)
 # for those who may see them; a file without them leaves a book without them
 COST_COLUMNS = (
@@ -165,6 +167,14 @@ def _amount_faults(record: Record) -> list[Fault]:
         if abs(value) >= LARGEST_AMOUNT or (isinstance(exponent, int) and value != round(value, 6)):
             text = _("%(value)s has more than 12 digits before the point or 6 behind it.") % {"value": value}
             faults.append(Fault(file_name=record.file_name, line=record.line, column=name, message=text))
+    for name, limit in LARGEST_COUNTS.items():
+        count = record.fields[name]
+        if isinstance(count, int) and count > limit:
+            text = _("%(value)s is above %(limit)s.") % {"value": count, "limit": f"{limit:,}"}
+            faults.append(Fault(file_name=record.file_name, line=record.line, column=name, message=text))
+    if len(str(record.fields["condition"] or "")) > LONGEST_CONDITION:
+        text = _("The text is longer than %(limit)s characters.") % {"limit": LONGEST_CONDITION}
+        faults.append(Fault(file_name=record.file_name, line=record.line, column="condition", message=text))
     floor, amount = record.fields["floor_amount"], record.fields["amount"]
     if isinstance(floor, Decimal) and isinstance(amount, Decimal) and floor > amount:
         text = _("The floor price %(floor)s is above the price %(amount)s.") % {"floor": floor, "amount": amount}

@@ -144,6 +144,18 @@ def test_rolling_back_brings_the_earlier_prices_back_and_keeps_both_books(settin
     assert wrong.prices.get(sku=GPU).amount == Decimal(250000)
 
 
+def test_a_book_that_has_ended_is_not_rolled_back(editor: Client) -> None:
+    """Its successor holds: bringing the prices before it back would leave no day for them."""
+    price_book_publish(book=book(version=1), is_replacing=True, reason="first")
+    ended = price_book_publish(book=book(version=2, start=SECOND), is_replacing=True, reason="second")
+    price_book_publish(book=book(version=3, start=date(2026, 8, 1)), is_replacing=True, reason="third")
+    editor.force_login(factories.root())
+    answer = editor.post(f"/catalog/price-books/own/v{ended.version}/roll-back/", {"reason": "back"})
+    assert answer.status_code == 422
+    assert "ended on 2026-08-01. Roll back the book that is in force." in answer.content.decode()
+    assert PriceBook.objects.filter(code="own").count() == 3
+
+
 def test_a_rate_needs_source_and_date_before_it_is_published() -> None:
     with pytest.raises(PriceBookError) as raised:
         price_book_publish(book=book(exchange_rate=Decimal("7.1")))
@@ -224,6 +236,9 @@ def test_the_same_file_makes_no_version_and_a_partial_one_keeps_the_rest(editor:
         (f"sku,unit,amount\n{GPU},kilo,1\n", "is not one of"),
         (f"sku,unit,amount,floor_amount\n{GPU},each,1,2\n", "The floor price 2 is above the price 1"),
         (f"sku;unit;amount\n{GPU};each;1.234\n", "may be 1.234 or 1234"),
+        (f"sku,unit,term_months,amount\n{GPU},gpu_hour,99999999999,1\n", "99999999999 is above 120"),
+        (f"sku,unit,amount,lead_time_days\n{GPU},each,1,1e18\n", "is above 3,650"),
+        (f"sku,unit,amount,condition\n{GPU},fraction,1,{'x' * 81}\n", "longer than 80 characters"),
         ("gpu,price\na,1\n", "The column is missing"),
     ],
 )

@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.functional import Promise
 
 from advisor.charts import Bar, memory_chart, step_chart
-from advisor.templatetags.page import PARTS, STEP_PARTS
+from advisor.page_words import PARTS, STEP_PARTS
 
 # The light chart colours of tokens.css as sRGB: the renderer applies no stylesheet inside SVG.
 COLOURS: dict[str, str] = {
@@ -26,6 +26,7 @@ COLOURS: dict[str, str] = {
     "bubble": "#d5b0d0",
     "deployment": "#8a857e",
 }
+STEP_COLOURS = COLOURS | {"optimizer": "#01858a"}  # its amber is the communication's in a step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,19 +70,19 @@ def appendix_of(basis: Mapping[str, Any]) -> Appendix | None:
         basis=basis,
         configuration=configuration,
         estimate=estimate,
-        memory=_parts(memory.bars, PARTS),
+        memory=_parts(memory.bars, PARTS, COLOURS),
         memory_limit_x=f"{memory.limit_at:.3f}",
         available_bytes=memory.available_bytes,
         total_bytes=memory.total.value,
         free_bytes=memory.free_bytes,
-        step=_parts(step.bars, STEP_PARTS) if step else (),
+        step=_parts(step.bars, STEP_PARTS, STEP_COLOURS) if step else (),
         step_seconds=step.step_seconds if step else None,
         assumptions=_assumptions(basis, estimate),
         checks=tuple(check for check in configuration.get("checks", ()) if check.get("severity") != "ok"),
     )
 
 
-def _parts(bars: Sequence[Bar], labels: Mapping[str, str | Promise]) -> tuple[Part, ...]:
+def _parts(bars: Sequence[Bar], labels: Mapping[str, str | Promise], colours: Mapping[str, str]) -> tuple[Part, ...]:
     return tuple(
         Part(
             label=labels.get(bar.code, bar.code),
@@ -89,7 +90,7 @@ def _parts(bars: Sequence[Bar], labels: Mapping[str, str | Promise]) -> tuple[Pa
             share=bar.share,
             x=f"{bar.start:.3f}",
             width=f"{bar.length:.3f}",
-            colour=COLOURS.get(bar.code, "#8a857e"),
+            colour=colours.get(bar.code, "#8a857e"),
         )
         for bar in bars
         if bar.value > 0

@@ -208,10 +208,7 @@ def paper_of(snapshot: Snapshot) -> Paper:
         terms_by_language=tuple(
             (language, snapshot["terms"]["paragraphs"][language]) for language in languages if snapshot["terms"]
         ),
-        price_book_text={
-            language: f"{book['name']} ({book['code']}), {book['as_of']}"
-            for language, book in snapshot["price_book"].items()
-        },
+        price_book_text=dict(_price_books(snapshot["price_book"])),
         verification=_verification(snapshot.get("verification"), languages[0]),
         particulars=particulars_of(snapshot),
     )
@@ -229,6 +226,13 @@ def _verification(printed: Mapping[str, str] | None, language: str) -> Verificat
         place=place,
         qr_code=verification.qr_code(printed["url"], title),
     )
+
+
+def _price_books(books: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[str, str]]:
+    for language, book in books.items():
+        with translation.override(DJANGO_LANGUAGES[language]):
+            sentence = gettext("Price list: %(name)s (%(code)s), %(day)s")
+        yield language, sentence % {"name": book["name"], "code": book["code"], "day": book["as_of"]}
 
 
 def _appendices(

@@ -5,6 +5,7 @@ Read from a snapshot by paper and pages alike; nothing is computed here, only wr
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -33,12 +34,10 @@ Text = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaymentRow:
-    """One instalment: when it falls due, of what it is a share, what it comes to."""
+    """One instalment: when it falls due, which share of what, what it comes to."""
 
-    event: Promise | str
-    days: int
-    share: str
-    share_of: Promise | str
+    due: Text
+    portion: Text
     parts: tuple[str, ...]  # 12 × 1,234.00, where it is paid in parts
     amount: str
 
@@ -80,6 +79,16 @@ class Particulars:
     controlled_parts: str
     prices_include_tax: bool
 
+    @property
+    def has_parts(self) -> bool:
+        """Whether any payment is made in parts, which have a column of their own."""
+        return any(row.parts for row in self.payments)
+
+    @property
+    def says_invoice(self) -> bool:
+        """Whether a clause names the kind of invoice: the seller's usual kind is then not printed beside it."""
+        return any(clause.name == "invoice" for clause in self.clauses)
+
 
 def particulars_of(snapshot: Snapshot) -> Particulars:
     seller = snapshot["seller"] or {}
@@ -99,21 +108,34 @@ def particulars_of(snapshot: Snapshot) -> Particulars:
 
 
 def percent(fraction: str | Decimal) -> str:
-    """0.13 -> 13 %, 0.995 -> 99.5 %."""
-    return f"{(Decimal(fraction) * 100).normalize():f}\u00a0%"
+    """0.13 -> 13%, 0.995 -> 99.5%: no space, as in the lines and totals."""
+    return f"{(Decimal(fraction) * 100).normalize():f}%"
 
 
 def _payment(row: Mapping[str, Any]) -> PaymentRow:
     parts = row["parts"]
     in_parts = sum(part["count"] for part in parts) > 1
     return PaymentRow(
-        event=PAYMENT_EVENT_LABELS[row["event"]],
-        days=row["days"],
-        share=percent(row["fraction"]),
-        share_of=PAYMENT_SHARE_LABELS[row["share_of"]],
+        due=_due(PAYMENT_EVENT_LABELS[row["event"]], row["days"]),
+        portion=_portion(PAYMENT_SHARE_LABELS[row["share_of"]], percent(row["fraction"])),
         parts=tuple(f"{part['count']} × {_amount(part['amount'])}" for part in parts) if in_parts else (),
         amount=_amount(row["amount"]),
     )
+
+
+def _due(event: Promise, days: int) -> Text:
+    """合同签订后 7 天内; 按月预付，5 天内; on signature, within 7 days."""
+    after, within = _in_both(event), _in_both(gettext_lazy("within %(days)s days"), {"days": days})
+    if not days:
+        return after
+    joint = "\u00a0" if after["zh-Hans"].endswith("后") else "，"
+    return {"zh-Hans": f"{after['zh-Hans']}{joint}{within['zh-Hans']}", "en": f"{after['en']}, {within['en']}"}
+
+
+def _portion(of_what: Promise, share: str) -> Text:
+    """占总价 30%; 30% of the total."""
+    words = _in_both(of_what)
+    return {"zh-Hans": f"{words['zh-Hans']}\u00a0{share}", "en": f"{share} {words['en']}"}
 
 
 def _clauses(clauses: Mapping[str, Mapping[str, Any]], currency: str) -> Iterator[ClauseText]:
@@ -161,8 +183,14 @@ def _value(part: Part, value: Any, currency: str) -> Text:
 
 
 def _tax_note(row: Mapping[str, Any]) -> Text:
-    note = row.get("legal_note") or {}
-    return {language: f"{percent(row['rate'])}: {text}" for language, text in note.items() if text}
+    """The rate stands before its law, unless the sentence names it itself."""
+    rate, note = percent(row["rate"]), row.get("legal_note") or {}
+    colon = {"zh-Hans": "：", "en": ": "}
+    return {
+        language: text if rate in re.sub(r"\s%", "%", text) else f"{rate}{colon[language]}{text}"
+        for language, text in note.items()
+        if text
+    }
 
 
 def _exchange(exchange: Mapping[str, Any]) -> Text:
@@ -177,7 +205,8 @@ def _licence(row: Mapping[str, Any]) -> Text:
     for language, name in row["name"].items():
         with translation.override(DJANGO_LANGUAGES[language]):
             until = gettext("valid until %(day)s") % {"day": row["valid_until"]} if row.get("valid_until") else ""
-        words[language] = ", ".join(part for part in (f"{name} {row['number']}", until) if part)
+        comma = "，" if language == "zh-Hans" else ", "
+        words[language] = comma.join(part for part in (f"{name} {row['number']}", until) if part)
     return words
 
 

@@ -57,6 +57,15 @@ def make(as_alice):
     return make
 
 
+ONE_TEST = {
+    "acceptance": {
+        "window_days": 7,
+        "tests": [{"code": "x", "name": {"zh-Hans": "清点"}, "threshold": {"zh-Hans": "全部相符"}}],
+    },
+    "invoice": {"kind": "special_vat"},
+}
+
+
 class TestLanguages:
     def test_chinese_is_extractable_and_in_the_shipped_font(self, make):
         reader = _read(pdf.render(_snapshot(make(language=Language.CHINESE))))
@@ -140,6 +149,43 @@ class TestPages:
         (last,) = [page for page in pages if "盖章处" in page]
         assert "买方确认" in last
 
+    def test_options_have_the_columns_of_the_lines(self, make):
+        rent = {"unit": "server_month", "period_count": 12}
+        rows = [
+            line("1", Decimal("10.00"), "0.13", **rent),
+            # 2 x 12 x 30.00 less 5 % = 684.00
+            line(
+                "2", Decimal("30.00"), "0.13", sku="extra", is_optional=True, discount_fraction=Decimal("0.05"), **rent
+            ),
+        ]
+        html = pdf.render_html(_snapshot(make(language=Language.ENGLISH, basis="rental", term_months=12, lines=rows)))
+        options = html[html.index("Options, not included") :]
+        heads = re.findall(r'<th scope="col"[^>]*><span[^>]*>([^<]+)', options[: options.index("</thead>")])
+        cells = [_squeezed(re.sub(r"<[^>]+>", " ", cell)) for cell in re.findall(r"<td[^>]*>(.*?)</td>", options)[:9]]
+        assert heads[2:] == [
+            "Quantity",
+            "Unit",
+            "Months",
+            "Unit price per period",
+            "Discount",
+            "Tax rate",
+            "Net amount",
+        ]
+        assert cells[2:] == ["2", "pcs", "12", "30.00", "−5%", "13%", "684.00"]
+        assert "extra" in cells[1]
+
+    def test_a_short_annex_shares_the_page_of_the_signatures(self, make):
+        reader = _read(pdf.render(_snapshot(make(clauses=ONE_TEST))))
+        pages = [_squeezed(page.extract_text()) for page in reader.pages]
+        (signed,) = [page for page in pages if "盖章处" in page]
+        assert signed.index("买方确认") < signed.index("附件：验收测试") < signed.index("全部相符")
+
+    def test_a_one_line_offer_in_two_languages_has_its_total_on_the_first_page(self, make):
+        reader = _read(pdf.render(_snapshot(make(language=Language.BILINGUAL))))
+        first = _squeezed(reader.pages[0].extract_text())
+        assert "买方" in first
+        assert "2,260.00" in first
+
     def test_a_draft_is_marked_and_has_no_number(self, make):
         reader = _read(pdf.render(_snapshot(make(), number=None)))
         assert all("DRAFT" in page.extract_text() for page in reader.pages)
@@ -172,6 +218,49 @@ HOSTILE = [
     '<svg><image href="file:///etc/passwd"/></svg>',
     "{{ snapshot }}{% debug %}",
 ]
+
+
+class TestWording:
+    """What a reader would ask back about: one fact said twice, or written in two ways."""
+
+    PAYMENTS = (
+        {"event": "signing", "share_of": "total", "fraction": "0.3", "days": 7},
+        {"event": "before_dispatch", "share_of": "total", "fraction": "0.7", "days": 0},
+    )
+
+    def test_a_percentage_is_written_one_way(self, make):
+        rows = [line("2", Decimal("1000.00"), "0.13", tax_category="goods")]
+        for language in (Language.CHINESE, Language.ENGLISH):
+            draft = make(language=language, lines=rows, payment_schedule=list(self.PAYMENTS))
+            html = pdf.render_html(_snapshot(draft))
+            assert "30%" in html
+            assert re.findall(r"\d\s%", html) == []
+
+    def test_the_law_of_a_rate_names_the_rate_once(self, make):
+        content = _snapshot(make())
+        content["tax_basis"] = [
+            {"rate": "0.13", "legal_note": {"zh-Hans": "销售货物，税率 13%：某法", "en": "Goods, 13 %: a law"}},
+            {"rate": "0.06", "legal_note": {"zh-Hans": "另一法", "en": "Another law"}},
+        ]
+        assert [dict(note) for note in paper_of(content).particulars.tax_notes] == [
+            {"zh-Hans": "销售货物，税率 13%：某法", "en": "Goods, 13 %: a law"},
+            {"zh-Hans": "6%：另一法", "en": "6%: Another law"},
+        ]
+
+    def test_payments_are_said_as_each_language_says_them(self, make):
+        payments = paper_of(_snapshot(make(payment_schedule=list(self.PAYMENTS)))).particulars.payments
+        assert [(row.due, row.portion) for row in payments] == [
+            (
+                {"zh-Hans": "合同签订后\u00a07 天内", "en": "on signature, within 7 days"},
+                {"zh-Hans": "占总价\u00a030%", "en": "30% of the total"},
+            ),
+            ({"zh-Hans": "发货前", "en": "before dispatch"}, {"zh-Hans": "占总价\u00a070%", "en": "70% of the total"}),
+        ]
+
+    def test_the_kind_of_invoice_is_said_once(self, make):
+        text = _text(_read(pdf.render(_snapshot(make(clauses=ONE_TEST)))))
+        assert text.count("发票类型") == 1
+        assert "增值税专用发票" in text
 
 
 class TestSafety:

@@ -1,6 +1,7 @@
 """Issues many quotes at once; run as a program on a database of its own (`DATABASE_URL`).
 
-    python -m tests.quotes.issue_many prepare COUNT    migrate and make COUNT drafts
+    python -m tests.quotes.issue_many migrate          make the tables
+    python -m tests.quotes.issue_many prepare COUNT    make COUNT drafts
     python -m tests.quotes.issue_many issue FROM TO    issue drafts FROM..TO, each in a thread of its own
     python -m tests.quotes.issue_many hang INDEX       begin to issue one draft and never finish rendering
     python -m tests.quotes.issue_many kills             die at each point of an issue in turn, then issue all drafts
@@ -46,10 +47,13 @@ def _drafts():
     return list(QuoteRevision.objects.order_by("pk"))
 
 
-def prepare(count: int) -> None:
+def migrate() -> None:
     from django.core.management import call_command
 
     call_command("migrate", verbosity=0)
+
+
+def prepare(count: int) -> None:
     from quotes.samples import sample_customer, seed_parties
     from tests import factories
     from tests.quotes.drafts import make_draft
@@ -203,7 +207,14 @@ def report() -> None:
     )
 
 
-VERBS = {"prepare": (prepare, 1), "issue": (issue, 2), "hang": (hang, 1), "kills": (kills, 0), "report": (report, 0)}
+VERBS = {
+    "migrate": (migrate, 0),
+    "prepare": (prepare, 1),
+    "issue": (issue, 2),
+    "hang": (hang, 1),
+    "kills": (kills, 0),
+    "report": (report, 0),
+}
 
 if __name__ == "__main__":
     _setup()

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
+from quotes import access, policy
 from quotes.api import examples, idempotency
 from quotes.models import IdempotentCall, OutboxMail, Quote, QuoteRevision
+from quotes.samples import seed_parties
 from quotes.services import quote_issue
 from tests import factories
 from tests.quotes.api_calls import QUOTES, Api, path, pdf_bytes, problem
@@ -132,3 +137,41 @@ def test_a_kept_answer_is_for_its_caller_only(api, draft):
     api.post(path(draft, "submit"), {}, Idempotency_Key="a")
     Quote.objects.update(owner=factories.bob())
     problem(api.post(path(draft, "submit"), {}, Idempotency_Key="a"), 404, "not_found")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_threads_with_one_key_issue_once(monkeypatch):
+    """Both start together: one does it, the other is told to wait, and asks again for the answer."""
+    policy.load()
+    seed_parties()
+    alice = factories.alice()
+    revision = make_draft(access.actor_of(alice))
+    refused = threading.Event()
+    drawn: list[str] = []
+
+    def slow_pdf(content):
+        drawn.append(content["number"])
+        assert refused.wait(timeout=30), "the second call was not answered while the first one ran"
+        return pdf_bytes(content)
+
+    monkeypatch.setattr(quote_issue, "__kwdefaults__", quote_issue.__kwdefaults__ | {"render": slow_pdf})
+    programs = [Api(alice)] * 2
+    both = threading.Barrier(len(programs))
+
+    def issue(program):
+        try:
+            both.wait(timeout=30)
+            response = program.post(path(revision, "issue"), Idempotency_Key="a")
+            if response.status_code == 409:
+                refused.set()
+            return response
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(len(programs)) as threads:
+        done, waited = sorted(threads.map(issue, programs), key=lambda response: response.status_code)
+    assert done.status_code == 200
+    problem(waited, 409, "idempotent_call_running")
+    again = programs[0].post(path(revision, "issue"), Idempotency_Key="a")
+    assert (again["Idempotent-Replayed"], again.json()) == ("true", done.json())
+    assert drawn == [done.json()["number"]] == [QuoteRevision.objects.get().number]

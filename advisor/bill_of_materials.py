@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from advisor.answers import LineAnswer
-from advisor.catalog_language import in_language
+from advisor.catalog_language import in_language, joined
 from advisor.facility_parts import Facility, facility, management_lines
-from advisor.network_parts import Network, front_end_lines, line, training_network
+from advisor.network_parts import Network, front_end_lines, line, storage_ports, training_network
 from advisor.parts import GpuPart, Parts, ServerPart, ServicePart
 from advisor.server_build import ServerBuild, server_build
 from advisor.storage_parts import StorageChoice, StorageSizes, storage_choice
@@ -76,6 +76,7 @@ def bill_of_materials(parts: Parts, request: BillRequest) -> Bill:
         request.server_count,
         has_infiniband=network.plan is not None and request.network_kind == "infiniband",
         has_storage_gateway=has_gateway,
+        free_fabric_port_count=network.plan.free_port_count if network.plan else None,
     )
     housed = facility(
         parts,
@@ -93,6 +94,7 @@ def bill_of_materials(parts: Parts, request: BillRequest) -> Bill:
         server_count=request.server_count,
         management_count=sum(count for _part, count in nodes),
         switch_count=network.plan.switch_count if network.plan else 0,
+        storage_port_count=storage_ports(storage.system.read_bytes_per_second, storage.count) if storage.system else 0,
     )
     lines = [
         *_server_lines(build, request.server_count),
@@ -149,7 +151,10 @@ def _server_lines(build: ServerBuild, server_count: int) -> list[LineAnswer]:
 def _spare_lines(build: ServerBuild, request: BillRequest) -> list[LineAnswer]:
     if not request.spare_server_count:
         return []
-    reason = _("%(count)d spare servers cover the repairs that run at once with 99 %% confidence.")
+    reason = joined(
+        _("%(count)d spare servers cover the repairs that run at once with 99 %% confidence."),
+        _("Complete, with the same GPUs, processors, memory, drives and NICs."),
+    )
     return [
         line(
             build.server,

@@ -10,7 +10,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from advisor.answers import LineAnswer
-from advisor.catalog_language import in_language, is_chinese
+from advisor.catalog_language import in_language, is_chinese, joined
 from advisor.engine.power import (
     DEFAULT_PUE,
     DEFAULT_TRAINING_POWER,
@@ -90,7 +90,12 @@ def rule_text(rule: str) -> str:
 
 
 def management_lines(
-    parts: Parts, server_count: int, *, has_infiniband: bool, has_storage_gateway: bool
+    parts: Parts,
+    server_count: int,
+    *,
+    has_infiniband: bool,
+    has_storage_gateway: bool,
+    free_fabric_port_count: int | None = None,
 ) -> tuple[list[LineAnswer], list[tuple[ManagementPart, int]], list[str]]:
     lines: list[LineAnswer] = []
     nodes: list[tuple[ManagementPart, int]] = []
@@ -104,6 +109,10 @@ def management_lines(
             missing.append(text % {"sku": part.sku, "rule": part.quantity_rule})
         elif count:
             reason = _("%(count)d for %(servers)d GPU servers.") % {"count": count, "servers": server_count}
+            is_on_fabric = "InfiniBand fabric" in part.quantity_rule
+            if is_on_fabric and free_fabric_port_count is not None and free_fabric_port_count < count:
+                no_port = _("Every port of the fabric is taken: plan one more leaf switch for it before the order.")
+                reason = joined(reason, no_port)
             entry = line(part, "management_node", count, reason, rule_text(part.quantity_rule))
             entry["name"] = in_language(part.name, part.name_zh)
             lines.append(entry)

@@ -26,6 +26,7 @@ QSFP112_NICS = frozenset({"nvidia-bf3-b3140h", "nvidia-bf3-b3220", "nvidia-cx7-2
 FRONT_END_SWITCH_SKU, MANAGEMENT_SWITCH_SKU = "nvidia-sn4600c", "nvidia-sn2201"
 FRONT_END_CABLE_SKU, MANAGEMENT_CABLE_SKU = "mfa1a00-c010", "cat6-1g-3m"
 MANAGEMENT_SWITCH_PORTS = 48
+FRONT_END_BYTES_PER_SECOND = bytes_per_second_from_gbit(100.0)
 SUPERCHASSIS_POWER_PORTS = 2  # two PDUs a rack report over the management network
 
 
@@ -286,8 +287,23 @@ def _front_end_ports(parts: Parts, build: ServerBuild, *, server_count: int, man
     return in_servers + management_count * (usual.port_count if usual else 1)
 
 
+def storage_ports(read_bytes_per_second: float | None, system_count: int) -> int:
+    """Front-end ports of the shared storage: enough for the rate each system reads at, two at least.
+
+    90 GB/s take 8 ports of 100 Gbit/s, as many as such an appliance has (DDN AI400X2: 8).
+    """
+    each = math.ceil((read_bytes_per_second or 0.0) / FRONT_END_BYTES_PER_SECOND)
+    return system_count * max(2, each)
+
+
 def front_end_lines(
-    parts: Parts, build: ServerBuild, *, server_count: int, management_count: int, switch_count: int
+    parts: Parts,
+    build: ServerBuild,
+    *,
+    server_count: int,
+    management_count: int,
+    switch_count: int,
+    storage_port_count: int = 0,
 ) -> list[LineAnswer]:
     """Front-end switches for storage and users, one-gigabit switches for BMCs; nothing for a lone server."""
     if server_count < 2:
@@ -295,6 +311,7 @@ def front_end_lines(
     lines: list[LineAnswer] = []
     switch, cable = parts.switches.get(FRONT_END_SWITCH_SKU), parts.cables.get(FRONT_END_CABLE_SKU)
     ports = _front_end_ports(parts, build, server_count=server_count, management_count=management_count)
+    ports += storage_port_count
     if switch is not None:
         count = max(2, math.ceil(ports / switch.port_count))
         reason = _("%(ports)d ports of 100 Gbit/s; two at least, so that one may fail.") % {"ports": ports}
@@ -311,7 +328,7 @@ def front_end_lines(
     else:
         front_ports = 0
     if cable is not None:
-        reason = _("One a port of servers and management nodes.")
+        reason = _("One a port of servers, management nodes and storage.")
         lines.append(
             line(cable, "cable", ports, reason, _("Front-end network: two ports a server, spread over two switches."))
         )

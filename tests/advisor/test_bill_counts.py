@@ -12,6 +12,7 @@ import math
 from pathlib import Path
 
 import pytest
+from django.utils import translation
 
 from advisor.bill_of_materials import Bill, BillRequest, bill_of_materials
 from advisor.engine.specs import ModelSpec, TrainingPlan
@@ -126,6 +127,14 @@ def test_racks_power_strips_and_power(gpu: str, gpu_count: int) -> None:
     assert plan.facility_max_watts == pytest.approx(1.4 * plan.it_max_watts)
 
 
+@pytest.mark.parametrize(("gpu_count", "is_full"), [(512, True), (56, False)])
+def test_a_fabric_manager_without_a_free_port_is_said_before_the_order(gpu_count: int, is_full: bool) -> None:
+    """512 ports fill the lower halves of 16 leaves; 56 leave 8 of one switch free."""
+    with translation.override("en"):
+        (manager,) = (line for line in bill_for(BOARDS[0], gpu_count).lines if line["sku"] == "mgmt-ufm-1")
+    assert ("Every port of the fabric is taken" in manager["reason"]) is is_full
+
+
 @pytest.mark.parametrize("gpu_count", COUNTS[1:])
 @pytest.mark.parametrize("gpu", [BOARDS[0], CARDS])
 def test_front_end_and_management_networks(gpu: str, gpu_count: int) -> None:
@@ -134,6 +143,9 @@ def test_front_end_and_management_networks(gpu: str, gpu_count: int) -> None:
     nodes = sum(_of_kind(bill, "management_node").values())
     # two ports of 100 Gbit/s a node; the PCIe server has two slots beside its cards, both with training NICs
     ports = 2 * nodes + (0 if gpu == CARDS else 2 * servers)
+    # the shared storage reads through ports of 12.5 GB/s
+    read_gb_s = {row["sku"]: float(row["read_gb_s"]) for row in _rows("storage") if row["read_gb_s"]}
+    ports += sum(count * max(2, math.ceil(read_gb_s[sku] / 12.5)) for sku, count in _of_kind(bill, "storage").items())
     assert quantity["mfa1a00-c010"] == ports
     assert quantity["nvidia-sn4600c"] == max(2, math.ceil(ports / 64))
     # a BMC port each, a port a switch, two power strips a server at most

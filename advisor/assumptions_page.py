@@ -50,6 +50,11 @@ class AssumptionRow:
     def is_changed(self) -> bool:
         return self.origin == "user"
 
+    @property
+    def is_leading(self) -> bool:
+        """Whether the row is read before the fold: the user's own, or one that moves the days."""
+        return self.is_changed or bool(self.effect)
+
 
 def assumption_rows(answer: Mapping[str, Any], query: str) -> list[AssumptionRow]:
     """Inputs with a default and the engine's own assumptions; what the user changed stands first, then what has

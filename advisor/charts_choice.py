@@ -92,7 +92,8 @@ def pareto_chart(
     if len(near) < MIN_POINTS:
         return None
     days, costs = [p["training_days"] for p in near], [p["relative_cost"] for p in near]
-    across, up = _log_axis(days), _log_axis(costs)
+    own_cost = float(best["run_cost"]["amount"]) if best.get("run_cost") else None
+    across, up = _log_axis([*days, own_days]), _log_axis([*costs, *([own_cost] if own_cost else [])])
     points = tuple(
         ParetoPoint(
             x=across.place(point["training_days"]),
@@ -107,8 +108,20 @@ def pareto_chart(
         for point in sorted(near, key=lambda point: float(point["training_days"]))
     )
     chosen = next((point for point in points if point.is_chosen), None)
+    if chosen is None and own_cost:  # recommended for another reason, such as fewer servers: off the front, yet shown
+        chosen = ParetoPoint(
+            x=across.place(own_days),
+            y=100 - up.place(own_cost),
+            gpu=best["gpu"],
+            gpu_name=best["gpu_name"],
+            gpu_count=best["gpu_count"],
+            days=own_days,
+            cost=own_cost,
+            is_chosen=True,
+        )
     deadline = deadline_seconds / 86_400 if deadline_seconds else None
-    faster = [point for point in points if chosen and point.days <= chosen.days / 2]
+    # the price of half the time is a trade only from a point of the front
+    faster = [point for point in points if chosen in points and chosen and point.days <= chosen.days / 2]
     return ParetoChart(
         points=points,
         path="M" + "L".join(f"{point.x:.2f} {point.y:.2f}" for point in points),

@@ -25,6 +25,7 @@ from advisor.input_types import CheckedRecommendation, InputError
 from advisor.quantities import Kind, QuantityError, parse_quantity
 
 Choice = tuple[str, Text]
+CLUSTER_FIELD = "gpu_count"
 _CANONICAL = re.compile(r"[0-9](?:\.[0-9]+)?e[0-9]{1,2}")
 # a fault of a whole object is shown at the field that a reader would look at first
 _FIELD_BY_POINTER = {pointer: name for name, (pointer, _row) in BY_QUERY.items()} | {
@@ -122,7 +123,13 @@ class ScenarioForm(forms.Form):
         return any(
             bool(self.errors.get(bound.name)) or _is_changed(BY_QUERY[bound.name][1], self.submitted, bound.name)
             for bound in self.expert_fields
+            if bound.name != CLUSTER_FIELD
         )
+
+    @property
+    def has_cluster_values(self) -> bool:
+        """Whether the number of GPUs is given, which stands beside their model and not among the expert settings."""
+        return bool(self[CLUSTER_FIELD].value() or self.errors.get(CLUSTER_FIELD))
 
 
 def _field_of(pointer: str) -> str | None:
@@ -160,17 +167,20 @@ def _with_defaults(submitted: QueryDict) -> QueryDict:
         if not text and row.default not in (None, False):
             shown[name] = str(row.default)
         elif (
-            row.kind is FieldKind.QUANTITY and row.quantity in (Kind.COUNT, Kind.TOKENS) and _CANONICAL.fullmatch(text)
+            row.kind is FieldKind.QUANTITY
+            and row.quantity in (Kind.COUNT, Kind.TOKENS, Kind.MONEY)
+            and _CANONICAL.fullmatch(text)
         ):
             shown[name] = _friendly(text, row.quantity)
     return shown
 
 
 def _friendly(text: str, kind: Kind) -> str:
-    """`70B` for `7e10`, where nothing is lost by it."""
+    """`70B` for `7e10`, where nothing is lost by it; money in the reader's own grouping, `3M` or `300 万`."""
     try:
         value = parse_quantity(text, kind).value
-        short = figures.format_si_count(value, "en")
+        short = figures.format_si_count(value, None if kind is Kind.MONEY else "en")
+        short = short.rstrip("）").rpartition("（")[2]
         return short if parse_quantity(short, kind).value == value else text
     except QuantityError:
         return text

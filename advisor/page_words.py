@@ -95,7 +95,7 @@ PRICE_UNITS: Words = {
 
 CALCULATION_GROUPS: Words = {
     "work": gettext_lazy("Work"),
-    "step": gettext_lazy("Optimizer step"),
+    "step": gettext_lazy("One step"),
     "time": gettext_lazy("Training time"),
     "memory": gettext_lazy("GPU memory"),
     "deadline": gettext_lazy("Deadline"),

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+BASES = ("rental", "purchase")
+LEADING_ROWS = 5  # what the table shows before the fold
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriceCell:
@@ -43,6 +46,59 @@ def price_rows(configuration: Mapping[str, Any]) -> list[PriceRow]:
         for key, group in lines.items():
             bill.setdefault(key, group)
     return [_row(lines, books["rental"].get(key), books["purchase"].get(key)) for key, lines in bill.items()]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoldedRows:
+    """What stands folded under the table of prices: its rows, and their sum in each list (None without any price)."""
+
+    rows: list[PriceRow]
+    line_count: int
+    rental: dict[str, str] | None
+    purchase: dict[str, str] | None
+
+
+def leading_rows(rows: Sequence[PriceRow], count: int = LEADING_ROWS) -> tuple[list[PriceRow], FoldedRows | None]:
+    """The dearest items, in the order of the bill, and the rest; nothing is folded where that would save no room.
+
+    An item's place is that of its larger share, in whichever list it has it. Parts inside a server carry no amount of
+    their own and go to the rest.
+    """
+    own = [row for row in rows if not row.part_of]
+    if len(rows) <= count + 2:
+        return list(rows), None
+    shares: dict[str, Decimal] = {basis: _sum(own, basis) or Decimal(0) for basis in BASES}
+
+    def weight(row: PriceRow) -> Decimal:
+        amounts = ((_amount(row, basis) or Decimal(0), shares[basis]) for basis in BASES)
+        return max(amount / total if total else Decimal(0) for amount, total in amounts)
+
+    leading = {id(row) for row in sorted(own, key=weight, reverse=True)[:count]}
+    shown = [row for row in rows if id(row) in leading]
+    folded = [row for row in rows if id(row) not in leading]
+    return shown, FoldedRows(
+        rows=folded,
+        line_count=len(folded),
+        rental=_money(folded, "rental"),
+        purchase=_money(folded, "purchase"),
+    )
+
+
+def _amount(row: PriceRow, basis: str) -> Decimal | None:
+    cell: PriceCell | None = getattr(row, basis)
+    return Decimal(cell.amount["amount"]) if cell and cell.amount else None
+
+
+def _sum(rows: Iterable[PriceRow], basis: str) -> Decimal | None:
+    amounts = [amount for row in rows if (amount := _amount(row, basis)) is not None]
+    return sum(amounts, Decimal(0)) if amounts else None
+
+
+def _money(rows: Sequence[PriceRow], basis: str) -> dict[str, str] | None:
+    total = _sum(rows, basis)
+    cells: Iterable[PriceCell | None] = (getattr(row, basis) for row in rows)
+    currency = next((cell.amount["currency"] for cell in cells if cell and cell.amount), "")
+    return None if total is None else {"amount": str(total), "currency": currency}
 
 
 def missing_prices(configuration: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -70,13 +70,18 @@ _CHINESE = {
     "十万亿": 13,
     "百万亿": 14,
 }
-_COUNT_SUFFIXES = _THOUSANDS | _BILLIONS | _CHINESE
+_ENGLISH = {
+    word: exponent
+    for name, exponent in (("thousand", 3), ("million", 6), ("billion", 9), ("trillion", 12))
+    for word in (name, name.capitalize())
+}
+_COUNT_SUFFIXES = _THOUSANDS | _BILLIONS | _CHINESE | _ENGLISH
 _SUFFIXES: dict[Kind, dict[str, int]] = {
     Kind.COUNT: _COUNT_SUFFIXES,
     Kind.TOKENS: _COUNT_SUFFIXES,
     Kind.FLOPS: _COUNT_SUFFIXES | {"G": 9, "Z": 21, "Y": 24, "R": 27},
     Kind.BYTES: {"k": 3, "K": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18},
-    Kind.WATTS: {"k": 3, "K": 3, "M": 6, "G": 9},
+    Kind.WATTS: {"k": 3, "K": 3, "M": 6, "G": 9, "千": 3, "兆": 6},
     Kind.NUMBER: _COUNT_SUFFIXES,
     Kind.MONEY: _COUNT_SUFFIXES,
 }
@@ -111,7 +116,7 @@ _UNIT_WORDS: dict[Kind, frozenset[str]] = {
     Kind.FLOPS: frozenset({"flop", "flops", "flop/s"}),
     Kind.WATTS: frozenset({"w", "watt", "watts", "瓦"}),
     Kind.NUMBER: frozenset(),
-    Kind.MONEY: frozenset({"元", "块", "cny", "usd", "rmb", "人民币", "美元"}),
+    Kind.MONEY: frozenset({"元", "块", "yuan", "cny", "usd", "rmb", "人民币", "美元"}),
 }
 _EXACT = Context(prec=60)
 _WHOLE = frozenset({Kind.COUNT, Kind.TOKENS})

@@ -21,7 +21,7 @@ from advisor.calculation import calculation
 from advisor.exclusions import exclusions
 from advisor.inputs import CheckedRecommendation
 from advisor.limits_page import limits
-from advisor.price_table import missing_prices, price_rows
+from advisor.price_table import leading_rows, missing_prices, price_rows
 from advisor.quantities import SECONDS_PER_DAY
 from advisor.sensitivity_page import token_table, tornado
 from advisor.validation_page import validation_headline
@@ -90,12 +90,14 @@ def result_context(
         "candidates": compared,
         "nearest_rejections": [(row["gpu_name"], without_name(row)) for row in nearest_rejections],
         "other_rejections": other_rejections,
-        "assumption_rows": rows,
+        "leading_assumptions": [row for row in rows if row.is_leading],
+        "folded_assumptions": [row for row in rows if not row.is_leading],
         "changed_assumption_count": sum(row.is_changed for row in rows),
     }
     if not best:
         return context | {"relaxations": [(problem, _relaxed(problem, query)) for problem in context["problems"]]}
     rent_or_buy = answer["rent_or_buy"]
+    leading_prices, folded_prices = leading_rows(price_rows(best))
     comparison = answer["deployment_comparison"]
     return context | {
         "charts": Charts(
@@ -121,7 +123,8 @@ def result_context(
         "checks": sorted(best["checks"], key=lambda check: CHECK_ORDER.index(check["severity"])),
         "excluded": exclusions(answer),
         "quality": validation_headline(),
-        "price_rows": price_rows(best),
+        "leading_prices": leading_prices,
+        "folded_prices": folded_prices,
         "missing_prices": missing_prices(best),
         "price_books": _price_books(best),
         "total_server_count": best["server_count"] + best["spare_server_count"],

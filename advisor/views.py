@@ -31,12 +31,14 @@ from advisor.services import scenario_search
 from advisor.validation_page import validation as stored_validation
 
 RUNS_PER_PAGE = 50
+# the part of a live answer that follows on its own, so that its first figures arrive in half the bytes
+REST_TARGET = "result-rest"
 THEMES = ("light", "dark")
 THEME_COOKIE_SECONDS = 31_536_000
 
 
 @require_GET
-@vary_on_headers("HX-Request")
+@vary_on_headers("HX-Request", "HX-Target")
 def sizing(request: HttpRequest) -> HttpResponse:
     """The form, and the answer to the case in the query string; a fragment of the same for htmx."""
     form = page_form(request.GET if is_asked(request.GET) else None)
@@ -56,13 +58,16 @@ def sizing(request: HttpRequest) -> HttpResponse:
     htmx = request.htmx  # type: ignore[attr-defined]
     is_fragment = bool(htmx) and not htmx.history_restore_request
     template = "advisor/sizing.html"
-    if is_fragment:
+    is_rest = is_fragment and not is_refused and htmx.target == REST_TARGET and bool(context["answer"]["recommended"])
+    if is_rest:
+        template = "advisor/result/rest.html"
+    elif is_fragment:
         context["is_fragment"] = True
         template += "#form" if is_refused else "#result"
     response = render(request, template, context, status=422 if is_refused else 200)
     if is_fragment and is_refused:
         response["HX-Retarget"], response["HX-Reswap"] = "#sizing-form", "outerHTML"
-    elif is_fragment:
+    elif is_fragment and not is_rest:
         response["HX-Push-Url"] = f"{reverse('advisor:sizing')}?{form.query}"
     return response
 

@@ -117,10 +117,26 @@ def candidates(answer: Mapping[str, Any]) -> list[Candidate]:
                 is_recommended=is_best,
                 time_ratio=None if is_best or not best else _ratio(row["training_days"], best["training_days"]),
                 cost_ratio=None if is_best or not best else _ratio(_amount(row), _amount(best)),
-                reason="" if is_best else _without_name(said.get(row["gpu"], ""), row),
+                reason="" if is_best else _without_name(said.get(row["gpu"], ""), row) or _handicap(row, best),
             )
         )
     return found
+
+
+def _handicap(row: Mapping[str, Any], best: Mapping[str, Any] | None) -> str:
+    """The one figure in which a configuration that the search did not speak against is the worse: money, then
+    servers, then days."""
+    if not best:
+        return ""
+    cost, days = _ratio(_amount(row), _amount(best)), _ratio(row["training_days"], best["training_days"])
+    if cost is not None and cost > 0:
+        return _("Costs %(share)s more.") % {"share": figures.format_percent(cost)}
+    if row["server_count"] > best["server_count"]:
+        servers = {"more": figures.format_count(row["server_count"]), "own": figures.format_count(best["server_count"])}
+        return _("Takes %(more)s servers instead of %(own)s.") % servers
+    if days is not None and days > 0:
+        return _("Takes %(share)s longer.") % {"share": figures.format_percent(days)}
+    return ""
 
 
 def fallen_out(answer: Mapping[str, Any], shown: Sequence[Candidate]) -> tuple[list[Any], list[Any]]:

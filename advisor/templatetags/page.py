@@ -41,6 +41,7 @@ register = template.Library()
 SHORTEST_IN_DAYS = 2
 # the light chart colours of tokens.css as sRGB, dark to light, so that neighbours stay apart in grey print
 PAPER_COLOURS = ("#004e6f", "#01858a", "#ce903a", "#d5b0d0", "#59544e", "#8a857e", "#b9b5ae", "#dad7d2")
+LEADING_STEPS = frozenset({"step_seconds", "training_seconds", "total_bytes", "facility_watts"})
 BOX_WIDTH = 3.6  # percent, as the template draws it
 
 
@@ -298,6 +299,12 @@ def signed_days(days: float | None) -> str:
 def group_label(code: str) -> str:
     """Name of a group of rows of the calculation."""
     return str(CALCULATION_GROUPS.get(code, code))
+
+
+@register.filter
+def leading_step(steps: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """The row of the calculation that stands for its group while the group is folded."""
+    return next((step for step in steps if step["code"] in LEADING_STEPS), steps[0])
 
 
 @register.filter

@@ -42,7 +42,11 @@
     byId("result").setAttribute("aria-busy", "true");
   });
 
-  document.addEventListener("htmx:afterRequest", () => byId("result").removeAttribute("aria-busy"));
+  // the rest of an answer follows by itself, perhaps while the next answer is under way
+  const isRest = (event) => event.detail.requestConfig?.headers["HX-Target"] === "result-rest";
+  document.addEventListener("htmx:afterRequest", (event) => {
+    if (!isRest(event)) byId("result").removeAttribute("aria-busy");
+  });
 
   document.addEventListener("htmx:beforeSwap", (event) => {
     if (event.detail.target.id === "sizing-form") typed = new FormData(byId("sizing-form"));
@@ -111,10 +115,14 @@
   };
   loss(document);
 
-  // a link to a row of the calculation opens it
+  // a link to a row of the calculation opens it, and the group that it stands in
   const openTarget = () => {
-    const row = location.hash.startsWith("#calc-") && byId(location.hash.slice(1));
-    if (row) row.open = true;
+    const row = location.hash.length > 1 && byId(decodeURIComponent(location.hash.slice(1)));
+    if (!row || !row.closest("#result")) return;
+    let fold = row.closest("details");
+    if (!fold) return;
+    for (; fold; fold = fold.parentElement.closest("details")) fold.open = true;
+    row.scrollIntoView();
   };
   window.addEventListener("hashchange", openTarget);
   openTarget();

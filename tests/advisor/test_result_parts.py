@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from html import unescape
+from decimal import Decimal
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -13,6 +13,7 @@ from advisor.assumptions_page import assumption_rows
 from advisor.charts_choice import deployment_bars, pareto_chart, topology
 from advisor.glossary import CHAPTERS, ENTRIES, ON_RESULT
 from advisor.method_text import SECTIONS
+from advisor.price_table import price_rows
 from advisor.result_page import EXAMPLES
 from advisor.sensitivity_page import tornado
 from advisor.why_page import fallen_out
@@ -88,7 +89,7 @@ def test_presets_of_the_loss_and_the_way_back_are_cases_that_answer(client: Clie
 
 @pytest.mark.parametrize("query", [query for _title, _case, query in EXAMPLES])
 def test_every_example_is_one_press_from_its_answer(client: Client, catalog: None, query: str) -> None:
-    assert f"/?{query}" in [unescape(a["href"]) for a in Page(get(client)).all("a") if "href" in a]
+    assert f"/?{query}" in [a["href"] for a in Page(get(client)).all("a") if "href" in a]
     response = client.get(f"/?{query}&lang=en")
     assert response.status_code == 200
     assert response.context["answer"]["recommended"]
@@ -175,3 +176,16 @@ def test_tornado_bars_reach_from_the_expected_days_to_each_end() -> None:
     assert (second.low.start, second.low.length) == (25.0, 25.0)
     assert (second.high.days, second.high.reason) == (None, "does not fit")
     assert tornado(None) is None
+
+
+def test_the_folded_lines_and_those_before_the_fold_are_the_whole_bill(client: Client, catalog: None) -> None:
+    context = get(client, **case()).context
+    folded = context["folded_prices"]
+    rows = [*context["leading_prices"], *folded.rows]
+    whole = price_rows(context["answer"]["recommended"])
+    assert sorted(row.sku for row in rows) == sorted(row.sku for row in whole)
+    for basis in ("rental", "purchase"):
+        shown = [getattr(row, basis) for row in context["leading_prices"]]
+        total = sum(Decimal(cell.amount["amount"]) for cell in shown if cell and cell.amount)
+        total += Decimal((getattr(folded, basis) or {"amount": "0"})["amount"])  # none of those here is rented
+        assert total == Decimal(context["answer"]["recommended"]["prices"][basis]["subtotal"]["amount"])

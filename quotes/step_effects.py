@@ -15,6 +15,7 @@ from catalog.money import format_money
 from quotes import snapshot
 from quotes.models import QuoteLine, QuoteRevision
 from quotes.states import Action
+from quotes.wording import zone_text
 
 _OUTWARD = frozenset({Action.SHARE, Action.MARK_SENT, Action.ACCEPT, Action.DECLINE, Action.WITHDRAW, Action.REVISE})
 
@@ -31,7 +32,7 @@ def effects_of(action: Action, revision: QuoteRevision, lines: Sequence[QuoteLin
     """Customer, amounts and dates of the quote, and what the action touches beside it."""
     content = snapshot.parse(revision.snapshot) if revision.is_frozen else snapshot.build(revision, lines)
     totals, currency = content["totals"], content["currency"]
-    zone = content["time_zone"]
+    zone = zone_text(content["time_zone"])
     effects = [
         Effect(label=gettext_lazy("Customer"), value=revision.customer_name or "—"),
         Effect(
@@ -49,7 +50,12 @@ def effects_of(action: Action, revision: QuoteRevision, lines: Sequence[QuoteLin
         effects.insert(3, Effect(label=gettext_lazy("Discount on the whole"), value=amount))
     at_list = _discount_against_list(lines, Decimal(totals["net"]["amount"]), revision)
     if at_list is not None and action in {Action.SUBMIT, Action.APPROVE, Action.REJECT, Action.ISSUE}:
-        effects.append(Effect(label=gettext_lazy("Discount against the list price"), value=f"{at_list * 100:.2f}%"))
+        effects.append(
+            Effect(
+                label=gettext_lazy("Discount against the list price"),
+                value=f"{at_list * 100:.2f}".rstrip("0").rstrip(".") + "%",
+            )
+        )
     if action in _OUTWARD:
         open_links = revision.links.filter(revoked_at__isnull=True).count()
         effects.append(Effect(label=gettext_lazy("Open links of the customer"), value=str(open_links)))

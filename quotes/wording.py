@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from django.utils.functional import Promise
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
 
 GROUP_LABELS: dict[str, Promise] = {
     "compute": _("Computing"),
@@ -68,3 +68,8 @@ ORIGIN_LABELS: dict[str, Promise] = {
     "sum of parts": _("sum of its parts"),
     "assumed": _("assumed"),
 }
+
+
+def zone_text(name: str) -> str:
+    """A time zone as readers call it."""
+    return gettext("Beijing time") if name == "Asia/Shanghai" else name

@@ -21,6 +21,7 @@ from quotes.analytics import NO_ANSWER
 from quotes.clause_words import PAYMENT_EVENT_LABELS
 from quotes.forms import DeclineForm
 from quotes.models import ROLE_LABELS, STATE_LABELS, QuoteLine, QuoteRevision
+from quotes.particulars import percent
 from quotes.states import Action, Role, State
 
 register = template.Library()
@@ -196,7 +197,7 @@ def log_changes(entry: Any) -> list[str]:
         if name in {"lines", "prices"} and isinstance(new, list):
             changes += [_line_change(change) for change in new]
         elif name in entry.before and name not in {"state", "clauses", "payment_schedule"}:
-            changes.append(f"{_field_label(name)}: {_short(entry.before[name])} → {_short(new)}")
+            changes.append(f"{_field_label(name)}: {_short(entry.before[name], name)} → {_short(new, name)}")
         elif name in {"clauses", "payment_schedule"}:
             changes.append(str(_field_label(name)))
     return changes
@@ -210,7 +211,7 @@ def _line_change(change: dict[str, Any]) -> str:
     if "order" in change:
         return str(_("Lines put in another order"))
     pairs = [
-        f"{_field_label(name, QuoteLine)}: {_short(pair[0])} → {_short(pair[1])}"
+        f"{_field_label(name, QuoteLine)}: {_short(pair[0], name)} → {_short(pair[1], name)}"
         for name, pair in change.items()
         if isinstance(pair, list) and len(pair) == 2
     ]
@@ -218,12 +219,19 @@ def _line_change(change: dict[str, Any]) -> str:
 
 
 def _field_label(name: str, model: Any = QuoteRevision) -> Any:
+    if name == "skus":
+        return _("parts under export control")
     try:
         return model._meta.get_field(name).verbose_name
     except FieldDoesNotExist:
         return name
 
 
-def _short(value: Any) -> str:
-    text = "—" if value in (None, "") else str(value)
+def _short(value: Any, name: str) -> str:
+    """A value of the log for people: names instead of a list, percent instead of a fraction."""
+    if value in (None, "", []):
+        return "—"
+    if name.endswith("_fraction"):
+        return percent(str(value))
+    text = ", ".join(str(part) for part in value) if isinstance(value, list) else str(value)
     return text if len(text) <= 80 else f"{text[:79]}…"

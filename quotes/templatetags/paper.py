@@ -19,6 +19,7 @@ from django.utils.translation import gettext, pgettext, pgettext_lazy
 
 from advisor.figures import format_count, format_duration, format_significant
 from quotes.paper import DJANGO_LANGUAGES
+from quotes.wording import zone_text
 
 register = template.Library()
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -63,6 +64,12 @@ def day_here(value: date | None) -> str:
     if value is None:
         return "—"
     return _day(value, "zh-Hans" if (translation.get_language() or "").startswith("zh") else "en")
+
+
+@register.filter
+def zone(name: str) -> str:
+    """A time zone as readers call it: Beijing time; any other by its name."""
+    return zone_text(name)
 
 
 @register.simple_tag(takes_context=True)

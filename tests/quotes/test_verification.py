@@ -52,7 +52,7 @@ class TestPage:
         )
         text = response.content.decode()
         # 2 x 1000.00 and 13 % on them
-        for words in (issued.number, "2,260.00", issued.pdf_sha256[:16], "Issued"):
+        for words in (issued.number, "2,260.00", issued.pdf_sha256[:16], "Issued", "(Beijing time)"):
             assert words in text
         assert issued.pdf_sha256 not in text
         for secret in ("Sample server", "sample-server", "1,000.00", issued.customer_name):

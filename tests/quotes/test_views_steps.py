@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from types import SimpleNamespace
 
 import pytest
 from django.urls import reverse
+from django.utils import translation
 
 from quotes.models import CustomerLink, QuoteRevision
 from quotes.services import quote_edit, quote_issue, quote_submit
+from quotes.templatetags.desk import log_changes
 from tests.quotes.desk_pages import fake_pdf, form_values
 from tests.quotes.drafts import make_draft
 
@@ -133,3 +136,12 @@ def test_the_export_check_is_recorded_with_its_words(english, alice, as_alice):
     assert english.post(address, {"statement": ""}).status_code == 422
     assert english.post(address, {"statement": "Destination Shanghai."}).status_code == 302
     assert _stored().export_acknowledgement["statement"] == "Destination Shanghai."
+
+
+def test_the_history_is_written_for_people():
+    """No list brackets, no raw fraction: the log's JSON is for machines."""
+    before = {"skus": [], "discount_fraction": "0.00000", "project": ""}
+    after = {"skus": ["part-a", "part-b"], "discount_fraction": "0.085", "project": "Phase one"}
+    with translation.override("en"):
+        said = log_changes(SimpleNamespace(before=before, after=after))
+    assert [words.split(": ", 1)[1] for words in said] == ["— → part-a, part-b", "0% → 8.5%", "— → Phase one"]

@@ -1,4 +1,5 @@
-"""From a sizing to an accepted quotation: draft, approval, issue, the customer's yes, the PDF; without a script too."""
+"""From a visitor's sizing to an accepted quotation: request, draft, approval, issue, mail, the customer's yes, the PDF;
+without a script too."""
 
 from __future__ import annotations
 
@@ -7,15 +8,18 @@ import re
 from typing import Any
 
 import pytest
+from django.core import mail
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 from pypdf import PdfReader
 
 from quotes.models import QuoteRevision
+from quotes.request_forms import MIN_AGE
 from quotes.samples import seed_parties
 from tests import factories
 from tests.browser.conftest import PROVOKED
 
 SIZING = "/?v=1&parameters=7e9&tokens=2e11&deadline_days=30&gpu=nvidia-h200-sxm5-141gb&term_months=12"
+CUSTOMER = "z@customer.example"
 PATIENCE = 60_000  # an issue draws the PDF, on a busy machine
 
 
@@ -54,20 +58,21 @@ def _confirm(page: Page) -> None:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(("language", "scripts"), [("en", True), ("zh-hans", False)], ids=["en", "zh-no-script"])
-def test_a_sizing_becomes_an_accepted_quotation(
+def test_a_visitors_sizing_becomes_an_accepted_quotation(
     browser: Browser, site: str, people: None, language: str, scripts: bool
 ) -> None:
     faults: list[str] = []
     contexts = [_context(browser, site, language, scripts=scripts, faults=faults) for _person in range(3)]
-    seller = _desk(contexts[0], "alice")
+    reference = _asks_for_a_quote(contexts[2])
 
-    # the sizing's own link leads to the draft, with everything carried over
-    seller.goto(f"{SIZING}")
-    seller.locator("main a[href^='/quotes/new/'][href*='purchase']").first.click()
-    seller.locator("[name=customer_name]").fill("样例客户（演示）")
-    seller.locator("[name=language]").select_option("zh-Hans+en")
-    _confirm(seller)
-    expect(seller.locator("#editor")).to_be_visible()
+    # the lead becomes the draft, with everything carried over
+    seller = _desk(contexts[0], "alice")
+    seller.goto("/quotes/requests/")
+    seller.get_by_role("link", name=reference).click()
+    seller.locator("form[action$='/draft/'] button[type=submit]").click()
+    expect(seller.locator("#editor [name=customer_name]")).to_have_value("样例客户（演示）")
+    expect(seller.locator("#editor [name=contact_email]")).to_have_value(CUSTOMER)
+    seller.locator("#editor [name=language]").select_option("zh-Hans+en")
     address = seller.url
 
     # a discount above the own limit: totals and the needed approval show before anything is saved
@@ -94,16 +99,22 @@ def test_a_sizing_becomes_an_accepted_quotation(
     _confirm(manager)
     assert QuoteRevision.objects.get().state == "approved"
 
-    # issue and link
+    # issue and mail
     seller.goto(address)
     seller.locator("a[href$='/issue/']").click()
     seller.locator("main form button[type=submit]").click()
     expect(seller.locator("h1")).to_contain_text(re.compile(r"Q-\d{4}-\d{6}"))
-    seller.locator("a[href$='/share/']").click()
+    seller.locator("a.button[href$='/mail/']").first.click()
+    expect(seller.locator("[name=recipients]")).to_have_value(CUSTOMER)
     _confirm(seller)
-    link = re.sub(r"^https?://[^/]+", "", seller.locator("#link").input_value())
+    expect(seller.locator(".message--success")).to_be_visible()
+    revision = QuoteRevision.objects.get()
+    assert revision.state == "sent"
+    (sent,) = [message for message in mail.outbox if message.to == [CUSTOMER]]
+    link = re.search(r"/q/[\w-]{43}/", sent.body)
+    assert link is not None, sent.body
 
-    _accepts(contexts[2], link)
+    _accepts(contexts[2], link[0])
     revision = QuoteRevision.objects.get()
     assert (revision.state, revision.decision["name"]) == ("accepted", "Zhang San")
     seller.goto(address)
@@ -111,6 +122,30 @@ def test_a_sizing_becomes_an_accepted_quotation(
     for context in contexts:
         context.close()
     assert not [fault for fault in faults if not any(mark in fault for mark in PROVOKED)], faults
+
+
+def _asks_for_a_quote(context: BrowserContext) -> str:
+    """A visitor sizes and sends the request form; returns the reference that the thanks name."""
+    visitor = context.new_page()
+    visitor.set_default_timeout(PATIENCE)
+    visitor.goto(SIZING)
+    visitor.locator("main a[href^='/request-quote/']").first.click()
+    form = visitor.locator("main form[method=post]")
+    for name, value in (
+        ("company", "样例客户（演示）"),
+        ("contact_name", "Zhang San"),
+        ("email", CUSTOMER),
+        ("destination", "中国 上海"),
+    ):
+        form.locator(f"[name={name}]").fill(value)
+    form.locator("[name=basis][value=purchase]").check()
+    form.locator("[name=consent]").check()
+    visitor.wait_for_timeout(MIN_AGE.total_seconds() * 1000)  # what is sent faster than a person writes comes back
+    form.locator("button[type=submit]").click()
+    expect(visitor).to_have_url(re.compile("/request-quote/thanks/"))
+    reference = visitor.locator("main strong").inner_text()
+    visitor.close()
+    return reference
 
 
 def _state_the_export_check(page: Page) -> None:
@@ -135,7 +170,7 @@ def _accepts(context: BrowserContext, link: str) -> None:
         ("name", "Zhang San"),
         ("title", "CTO"),
         ("company", "样例客户"),
-        ("email", "z@customer.example"),
+        ("email", CUSTOMER),
     ):
         form.locator(f"[name={name}]").fill(value)
     form.locator("[name=agrees]").check()

@@ -28,6 +28,7 @@ MAX_PIPELINE_PARALLEL = 128
 MAX_EXPERT_PARALLEL = 64  # the widest of published pretraining layouts, two rows apart; wider ones can be stated
 MIN_TOKENS_PER_CONTEXT_RANK = 4096
 MICRO_BATCH_SIZES = (1, 2, 4, 8, 16, 32, 64)
+ODD_FACTORS = (3, 5, 15)  # of a global batch; larger ones leave steps of a few micro-batches out, never a size
 MAX_MICRO_BATCH_TOKENS = 131_072  # longer kernels gain nothing from there on
 # the batch may move by this much so that it divides; more would change the training recipe
 BATCH_TOLERANCE_FRACTION = 0.02
@@ -61,7 +62,10 @@ def _axis(fixed: int | None, values: list[int]) -> FloatArray:
 
 
 def _micro_batch_sizes(plan: TrainingPlan) -> list[int]:
-    sizes = [b for b in MICRO_BATCH_SIZES if b * plan.sequence_length <= MAX_MICRO_BATCH_TOKENS]
+    """Powers of two, and their multiples by odd factors of the batch: 480 sequences on 8 ranks are 2 x 30, not 15 x 4."""
+    factors = [1] + [odd for odd in ODD_FACTORS if plan.global_batch_size % odd == 0]
+    multiples = sorted({b * odd for b in MICRO_BATCH_SIZES for odd in factors if b * odd <= MICRO_BATCH_SIZES[-1]})
+    sizes = [b for b in multiples if b * plan.sequence_length <= MAX_MICRO_BATCH_TOKENS]
     return [b for b in sizes if b <= plan.global_batch_size] or [1]
 
 

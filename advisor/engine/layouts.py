@@ -62,7 +62,7 @@ def _axis(fixed: int | None, values: list[int]) -> FloatArray:
 
 
 def _micro_batch_sizes(plan: TrainingPlan) -> list[int]:
-    """Powers of two, and their multiples by odd factors of the batch: 480 sequences on 8 ranks are 2 x 30, not 15 x 4."""
+    """Powers of two, and multiples by odd factors of the batch: 480 sequences on 8 ranks are 2 x 30, not 15 x 4."""
     factors = [1] + [odd for odd in ODD_FACTORS if plan.global_batch_size % odd == 0]
     multiples = sorted({b * odd for b in MICRO_BATCH_SIZES for odd in factors if b * odd <= MICRO_BATCH_SIZES[-1]})
     sizes = [b for b in multiples if b * plan.sequence_length <= MAX_MICRO_BATCH_TOKENS]

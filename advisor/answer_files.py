@@ -50,7 +50,7 @@ class Source:
 def json_bytes(source: Source) -> bytes:
     """The API's own answer, with the headline, the link and the calculation."""
     rows = calculation(source.answer, deadline_seconds=source.checked.deadline_seconds)
-    document = {"headline": headline(source.answer), "url": source.url, **source.answer, "calculation": rows}
+    document = {"title": headline(source.answer), "url": source.url, **source.answer, "calculation": rows}
     return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1).encode()
 
 

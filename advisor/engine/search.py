@@ -69,7 +69,9 @@ def cluster_sizes(gpus_per_server: int, target: Target) -> list[int]:
 
 
 def is_round(server_count: int) -> bool:
-    """A power of two, or three times one: what splits into groups best."""
+    """A power of two, or three times one: what splits into groups best; a part of a server (0) is not."""
+    if server_count < 1:
+        return False
     odd = server_count // (server_count & -server_count)
     return odd in (1, 3)
 

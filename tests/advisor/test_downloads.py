@@ -89,7 +89,7 @@ def test_bill_in_the_files_adds_up_to_the_net_of_the_api(client: Client, answer:
 def test_json_is_the_answer_of_the_api_with_its_calculation(client: Client, answer: dict[str, Any]) -> None:
     document = json.loads(fetch(client, "json").content)
     assert {name: document[name] for name in answer} == answer
-    assert document["headline"].startswith("Estimate: ")
+    assert document["title"].startswith("Estimate: ")
     assert {row["code"] for row in document["calculation"]} >= {"mfu", "training_seconds", "run_cost"}
 
 

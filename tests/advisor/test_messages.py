@@ -103,7 +103,7 @@ def test_chinese_sentences_have_full_width_punctuation_and_no_english_rest():
         ("needed_bytes", 80 * 2**30, "80.0\u00a0GiB"),
         ("link_bytes_per_second", 50e9, "50.0\u00a0GB/s"),
         ("training_seconds", 3 * 86_400, "3\u00a0d"),
-        ("run_days", 3, "3.00\u00a0d"),
+        ("run_days", 3, "3\u00a0d"),
         ("loss_fraction", 0.2, "20.0%"),
         ("parameter_count", 7e9, "7B"),
         ("global_batch_tokens", 4_194_304, "4.19M"),

@@ -128,3 +128,11 @@ def test_nothing_feasible_is_an_answer_with_relaxations():
     answer = response.json()
     assert answer["recommended"] is None
     assert answer["problems"]
+
+
+def test_a_cluster_smaller_than_a_server_is_answered():
+    response = Client().post(
+        URL, json.dumps({"model": {"parameters": "7B"}, "hardware": {"gpu_count": 1}}), content_type="application/json"
+    )
+    assert response.status_code == 200
+    assert response.json()["problems"] or response.json()["recommended"]

@@ -305,3 +305,7 @@ def test_any_option_that_meets_the_target_can_lead_with_its_own_curve():
         sizes = {point.gpu_count: point.training_seconds for point in scaling}
         assert sizes[item.estimate.scenario.cluster.gpu_count] == item.estimate.time.training_seconds
         assert requirement.sustained_flops_per_second == result.requirement.sustained_flops_per_second
+
+
+def test_a_part_of_a_server_is_no_round_size():
+    assert [count for count in range(17) if is_round(count)] == [1, 2, 3, 4, 6, 8, 12, 16]

@@ -119,7 +119,7 @@ class TestReading:
 
     def test_no_cost_and_no_internal_note(self, api, draft, issued):
         for text in (api.get(path(issued)).content.decode(), api.get(QUOTES).content.decode()):
-            for name in ("internal", "floor", "cost", "margin", "900"):
+            for name in ("internal", "floor", "cost", "margin", "900.00"):
                 assert name not in text
 
     def test_money_is_a_string_everywhere(self, api, issued):

@@ -54,11 +54,6 @@ def actor_of(user: User, *, request_id: str = "", address: str | None = None, to
     )
 
 
-def system_actor(text: str) -> Actor:
-    """A command or a timer; `text` says which."""
-    return Actor(kind="system", text=text)
-
-
 def may_open_desk(user: AnyUser) -> bool:
     """Whether any quote page is open to the user."""
     return any(Action.VIEW in RIGHTS[role] for role in roles_of(user))

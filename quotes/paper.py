@@ -24,9 +24,8 @@ from quotes.appendix import Appendix, appendix_of
 from quotes.particulars import Particulars, particulars_of
 from quotes.pricing import is_monthly
 from quotes.snapshot import Snapshot
-from quotes.wording import GROUP_LABELS, ROLE_LABELS, unit_label
+from quotes.wording import DJANGO_LANGUAGES, GROUP_LABELS, ROLE_LABELS, percent, unit_label
 
-DJANGO_LANGUAGES = {"zh-Hans": "zh-hans", "en": "en"}
 Text = Mapping[str, str]
 
 
@@ -179,10 +178,10 @@ def paper_of(snapshot: Snapshot) -> Paper:
         column_count=7 + has_periods + has_discounts,
         subtotal=_amount(totals["subtotal"]),
         discount=_amount(totals["discount"]) if Decimal(totals["discount"]["amount"]) else "",
-        discount_rate=_percent(snapshot["discount_fraction"]),
+        discount_rate=percent(snapshot["discount_fraction"]),
         net=_amount(totals["net"]),
         tax_rows=tuple(
-            TaxRow(rate=_percent(group["rate"]), base=_amount(group["base"]), tax=_amount(group["tax"]))
+            TaxRow(rate=percent(group["rate"]), base=_amount(group["base"]), tax=_amount(group["tax"]))
             for group in totals["tax_groups"]
         ),
         tax=_amount(totals["tax"]),
@@ -294,8 +293,8 @@ def _row(line: dict[str, Any], currency: str, index: int) -> Row:
         unit=_unit(line),
         periods=str(line["period_count"]) if is_monthly(line["unit"]) else "",
         unit_price=_unit_price(line["unit_price"], currency),
-        discount=_percent(line["discount_fraction"]) if Decimal(line["discount_fraction"]) else "",
-        tax_rate="" if is_included else _percent(line["tax_rate"]),
+        discount=percent(line["discount_fraction"]) if Decimal(line["discount_fraction"]) else "",
+        tax_rate="" if is_included else percent(line["tax_rate"]),
         net=_amount(line["net"]),
         is_indicative=line["is_indicative"] and not is_included,
         is_missing=line["unit_price"] is None and not is_included,
@@ -325,8 +324,3 @@ def _unit_price(money: Mapping[str, str] | None, currency: str) -> str:
 
 def _quantity(text: str) -> str:
     return f"{Decimal(text):,f}"
-
-
-def _percent(fraction: str) -> str:
-    text = f"{Decimal(fraction) * 100:f}"
-    return f"{text.rstrip('0').rstrip('.') if '.' in text else text}%"

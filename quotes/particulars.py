@@ -26,9 +26,9 @@ from quotes.clause_words import (
 )
 from quotes.clauses import CLAUSES, Kind, Part
 from quotes.snapshot import Snapshot
+from quotes.wording import DJANGO_LANGUAGES, percent
 
 ACCEPTANCE = "acceptance"
-DJANGO_LANGUAGES = {"zh-Hans": "zh-hans", "en": "en"}
 Text = Mapping[str, str]
 
 
@@ -105,11 +105,6 @@ def particulars_of(snapshot: Snapshot) -> Particulars:
         controlled_parts=", ".join(snapshot["controlled_parts"]),
         prices_include_tax=snapshot["prices_include_tax"],
     )
-
-
-def percent(fraction: str | Decimal) -> str:
-    """0.13 -> 13%, 0.995 -> 99.5%: no space, as in the lines and totals."""
-    return f"{(Decimal(fraction) * 100).normalize():f}%"
 
 
 def _payment(row: Mapping[str, Any]) -> PaymentRow:

@@ -9,7 +9,7 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from quotes.sizing_basis import DJANGO_LANGUAGES
+from quotes.wording import DJANGO_LANGUAGES
 
 
 def answer_sentence(answers: Mapping[str, Mapping[str, Any]], language: str) -> str:

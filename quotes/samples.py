@@ -21,8 +21,8 @@ from advisor.inputs import body_from_query, parse_recommendation_request, query_
 from advisor.services import scenario_search
 from quotes import policy, services
 from quotes.models import QuoteRevision, SellerEntity, Terms
-from quotes.paper import DJANGO_LANGUAGES
 from quotes.services import CustomerData, LineEdit
+from quotes.wording import DJANGO_LANGUAGES
 
 if TYPE_CHECKING:
     from advisor.answers import RecommendationAnswer

@@ -9,13 +9,13 @@ from django.utils import translation
 
 from advisor.inputs import InputError, body_from_query, parse_recommendation_request, query_from_body
 from advisor.services import scenario_search
+from quotes.wording import DJANGO_LANGUAGES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from advisor.answers import RecommendationAnswer
 
-DJANGO_LANGUAGES = {"zh-Hans": "zh-hans", "en": "en"}
 # what a draft is made from, and what says how good the answer was; the rest is asked again in a moment
 KEPT = (
     *("tier", "model", "training", "requirement", "recommended", "explanation", "assumptions", "problems"),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from django.utils.functional import Promise
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
+DJANGO_LANGUAGES = {"zh-Hans": "zh-hans", "en": "en"}  # of a quote's language, as it is stored
 GROUP_LABELS: dict[str, Promise] = {
     "compute": _("Computing"),
     "network": _("Network"),
@@ -73,3 +76,8 @@ ORIGIN_LABELS: dict[str, Promise] = {
 def zone_text(name: str) -> str:
     """A time zone as readers call it."""
     return gettext("Beijing time") if name == "Asia/Shanghai" else name
+
+
+def percent(fraction: str | Decimal) -> str:
+    """0.13 -> 13%, 0.995 -> 99.5%: no space, as in lines, totals and notes."""
+    return f"{(Decimal(fraction) * 100).normalize():f}%"

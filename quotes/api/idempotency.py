@@ -78,10 +78,6 @@ def once(request: Request, key: str, work: Callable[[], Response]) -> Response:
     return response
 
 
-def forget_old_calls() -> None:
-    IdempotentCall.objects.filter(created_at__lt=timezone.now() - KEPT).delete()
-
-
 def _begin(token: ApiToken, key: str, digest: str) -> IdempotentCall | None:
     """Mark the call as running; a finished one is returned. Raises as `once` does."""
     now = timezone.now()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from decimal import Decimal
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -17,6 +16,7 @@ from quotes.clause_words import CLAUSE_LABELS, PART_LABELS
 from quotes.clauses import missing_parts
 from quotes.models import MAX_LINES, TAX_CATEGORIES, Basis, QuoteLine, QuoteRevision
 from quotes.paper import line_numbers
+from quotes.wording import percent
 
 MAX_VALIDITY_DAYS = 366
 CONVERTED = "converted"
@@ -143,7 +143,7 @@ def _tax_faults(revision: QuoteRevision, lines: Sequence[QuoteLine], content: sn
         return
     country, on, printed = revision.seller.country, revision.pricing_date, line_numbers(content)
     for line, category, rates in tax.lines_off_the_table(lines, basis=revision.basis, country=country, on=on):
-        allowed = ", ".join(_percent(rate) for rate in rates) or "—"
+        allowed = ", ".join(percent(rate) for rate in rates) or "—"
         yield Fault(
             code="tax_rate_unknown",
             message=_(
@@ -151,7 +151,7 @@ def _tax_faults(revision: QuoteRevision, lines: Sequence[QuoteLine], content: sn
             )
             % {
                 "number": printed.get(line.position, line.position),
-                "rate": _percent(line.tax_rate),
+                "rate": percent(line.tax_rate),
                 "country": country,
                 "category": dict(TAX_CATEGORIES)[category],
                 "day": on.isoformat(),
@@ -159,10 +159,6 @@ def _tax_faults(revision: QuoteRevision, lines: Sequence[QuoteLine], content: sn
             },
             params={"category": category, "rates": allowed},
         )
-
-
-def _percent(rate: Decimal) -> str:
-    return f"{(rate * 100).normalize():f}%"
 
 
 def _clause_faults(revision: QuoteRevision) -> Iterator[Fault]:

@@ -20,7 +20,7 @@ from django.utils.crypto import salted_hmac
 
 from quotes import access
 from quotes.consent import CONSENT_VERSION
-from quotes.models import OutboxMail, Quote, QuoteRequest, QuoteRevision, RequestState
+from quotes.models import OutboxMail, QuoteRequest, QuoteRevision, RequestState
 from quotes.models.requests import unguessable_fingerprint
 from quotes.request_words import answer_sentence
 from quotes.services.creation import CustomerData, quote_create_from_recommendation
@@ -222,10 +222,6 @@ def expired_requests(now: datetime | None = None) -> QuerySet[QuoteRequest]:
     days = max(settings.REQUEST_RETENTION_DAYS, MIN_RETENTION_DAYS)
     limit = (now or timezone.now()) - timedelta(days=days)
     return QuoteRequest.objects.filter(created_at__lt=limit, erased_at__isnull=True)
-
-
-def requests_of_quote(quote: Quote) -> QuerySet[QuoteRequest]:
-    return QuoteRequest.objects.filter(quote=quote).defer("answers")
 
 
 def _wishes(request: QuoteRequest) -> str:

@@ -21,8 +21,8 @@ from quotes.analytics import NO_ANSWER
 from quotes.clause_words import PAYMENT_EVENT_LABELS
 from quotes.forms import DeclineForm
 from quotes.models import ROLE_LABELS, STATE_LABELS, QuoteLine, QuoteRevision
-from quotes.particulars import percent
 from quotes.states import Action, Role, State
+from quotes.wording import percent
 
 register = template.Library()
 

@@ -18,8 +18,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, pgettext, pgettext_lazy
 
 from advisor.figures import format_count, format_duration, format_significant
-from quotes.paper import DJANGO_LANGUAGES
-from quotes.wording import zone_text
+from quotes.wording import DJANGO_LANGUAGES, zone_text
 
 register = template.Library()
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")

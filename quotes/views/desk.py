@@ -24,7 +24,7 @@ from quotes.comparing import compared
 from quotes.drafting import NothingToQuoteError
 from quotes.forms import HandQuoteForm, NewQuoteForm
 from quotes.models import AcceptanceProof, Basis
-from quotes.paper import DJANGO_LANGUAGES, paper_of
+from quotes.paper import paper_of
 from quotes.price_choices import price_book_json
 from quotes.services import (
     IssueRefusedError,
@@ -38,6 +38,7 @@ from quotes.services import (
 from quotes.states import Action, State, TransitionError
 from quotes.step_effects import effects_of
 from quotes.views.guards import actor, desk
+from quotes.wording import DJANGO_LANGUAGES
 
 
 @desk

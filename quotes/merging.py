@@ -6,6 +6,7 @@ other's change is taken; where both changed it, the typed value stays in the edi
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -109,6 +110,9 @@ def plain(value: Any) -> Any:
         return f"{value.normalize():f}"
     if isinstance(value, bool) or value is None:
         return value
+    if isinstance(value, dict | list):
+        # PostgreSQL gives a JSON object back with its keys in another order than they went in
+        return json.dumps(value, sort_keys=True)
     text = str(value)
     try:
         return f"{Decimal(text).normalize():f}"

@@ -54,8 +54,8 @@ def cache_key(kind: str, checked: object, *extra: str) -> str:
     return f"advisor:{kind}:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
-def scenario_estimate(*, checked: CheckedEstimate) -> EstimateAnswer:
-    """One job on one stated cluster (contract, section 3).
+def scenario_estimate(*, checked: CheckedEstimate, is_kept: bool = True) -> EstimateAnswer:
+    """One job on one stated cluster (contract, section 3); not kept where the caller keeps what it makes of it.
 
     Raises
     ------
@@ -63,6 +63,8 @@ def scenario_estimate(*, checked: CheckedEstimate) -> EstimateAnswer:
         For an unknown preset or GPU, a hostile config, or a layout that contradicts itself.
     """
     parts = load_parts()
+    if not is_kept:
+        return _estimate(parts, checked)
     key = cache_key("estimate", checked, parts.revision)
     cached = cache.get(key)
     if cached is not None:

@@ -42,5 +42,5 @@ def with_rate(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     if rate := getattr(request, "rate_limit", None):
         limit, remaining, seconds = rate
         response["RateLimit-Policy"] = f'"address";q={limit};w={WINDOW_SECONDS}'
-        response["RateLimit"] = f'"address";r={remaining};t={seconds}'
+        response["RateLimit"] = f'"address";r={max(0, remaining)};t={seconds}'
     return response

@@ -11,9 +11,10 @@ threads = 16
 # A full search answers in well under a second and a PDF in a few; what takes longer hangs.
 timeout = 60
 graceful_timeout = 30
-# Slow memory growth of any library ends with the worker; the spread keeps workers from leaving together.
-max_requests = 20_000
-max_requests_jitter = 2_000
+# Slow memory growth of any library ends with the worker; the spread keeps workers from leaving together. A new worker
+# takes seconds to start: at thousands of answers a second it must not come every few seconds.
+max_requests = 500_000
+max_requests_jitter = 50_000
 worker_tmp_dir = "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: S108 (heartbeat file, never on a slow disk)
 accesslog = None
 control_socket_disable = True  # two sites of one user would share its path

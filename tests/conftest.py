@@ -13,6 +13,7 @@ from django.db import connection
 from django.utils import translation
 from hypothesis import HealthCheck, settings
 
+from advisor.api.repeats import GIVEN
 from catalog.revisions import NO_REVISION, current_revision
 from quotes import frozen_database
 
@@ -96,5 +97,6 @@ def catalog(request: pytest.FixtureRequest, loaded_catalog: None, db: None) -> N
 def _clean_surroundings() -> Iterator[None]:
     """No test sees the cache or the language that another one left."""
     cache.clear()
+    GIVEN.clear()
     yield
     translation.deactivate()

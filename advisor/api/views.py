@@ -11,7 +11,6 @@ from typing import Any
 
 from django.core.cache import cache
 from django.http import HttpResponse, QueryDict
-from django.utils import timezone
 from django.utils.http import parse_etags
 from django.utils.translation import get_language
 from drf_spectacular.types import OpenApiTypes
@@ -31,8 +30,8 @@ from advisor.api.explained import (
     explained_search,
     wants_explanation,
 )
+from advisor.api.repeats import CACHE_SECONDS, answer_basis
 from advisor.api.schemas import query_parameters, reference
-from advisor.engine import ENGINE_VERSION
 from advisor.inputs import (
     InputError,
     body_from_query,
@@ -41,11 +40,9 @@ from advisor.inputs import (
     query_from_body,
 )
 from advisor.services import scenario_estimate
-from catalog.services import current_revision
 from config.api_errors import Unprocessable
 
-CACHE_SECONDS = 300
-REVISION_SECONDS = 2  # a loaded catalogue is seen this late; asking the database every time would cost most of a hit
+PACKED_FROM_BYTES = 16_384  # an estimate is smaller, and packing it takes longer than keeping it
 
 
 class EstimateView(APIView):
@@ -67,7 +64,10 @@ class EstimateView(APIView):
         body, explains = request.data, wants_explanation(request)
         key = answer_key("estimate", json.dumps((body, explains), sort_keys=True))
         return written_answer(
-            key, lambda: explained_estimate(scenario_estimate(checked=parse_estimate_request(body)), explains)
+            key,
+            lambda: explained_estimate(
+                scenario_estimate(checked=parse_estimate_request(body), is_kept=False), explains
+            ),
         )
 
 
@@ -137,8 +137,7 @@ def _question(query_string: str) -> str:
 
 def answer_key(route: str, inputs: str) -> str:
     """Name of an answer: same inputs, engine, catalogue, day (prices have dates) and language, same answer."""
-    revision = cache.get_or_set("api:catalog-revision", current_revision, REVISION_SECONDS)
-    parts = (route, inputs, ENGINE_VERSION, revision, timezone.localdate().isoformat(), get_language())
+    parts = (route, inputs, *answer_basis(), get_language())
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
@@ -150,18 +149,14 @@ def written_answer(key: str, compute: Callable[[], Mapping[str, Any]]) -> HttpRe
             answer = compute()
         except InputError as error:
             raise Unprocessable(error.as_dicts()) from error
-        text = json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        stored = (zlib.compress(text.encode(), 1), answer["engine_version"], answer["catalog_revision"])
+        written = json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+        is_packed = len(written) > PACKED_FROM_BYTES
+        content = zlib.compress(written, 1) if is_packed else written
+        stored = (content, is_packed, answer["engine_version"], answer["catalog_revision"])
         cache.set(key, stored, CACHE_SECONDS)
-    packed, engine_version, catalog_revision = stored
+    content, is_packed, engine_version, catalog_revision = stored
     return HttpResponse(
-        _unpacked(packed),
+        zlib.decompress(content) if is_packed else content,
         content_type="application/json",
         headers={"X-Engine-Version": engine_version, "X-Catalog-Revision": catalog_revision},
     )
-
-
-@lru_cache(maxsize=32)
-def _unpacked(packed: bytes) -> bytes:
-    """What is asked again and again is unpacked once; for a large answer that is most of the work of a hit."""
-    return zlib.decompress(packed)

@@ -49,13 +49,17 @@ class Server:
 
 @contextmanager
 def serving() -> Iterator[Server]:
-    """gunicorn with the settings of config/gunicorn_conf.py on a free port."""
+    """gunicorn with the settings of config/gunicorn_conf.py on a free port, and one worker.
+
+    With two, chance decides how a handful of kept connections fall on them, and rates differ by a factor of two.
+    """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "gunicorn", "-c", "python:config.gunicorn_conf", "--log-level", "error"]
     process = subprocess.Popen(  # noqa: S603 - our own server
-        [*command, "--bind", f"127.0.0.1:{port}", "config.bench.site:application"], cwd=settings.BASE_DIR
+        [*command, "--workers", "1", "--bind", f"127.0.0.1:{port}", "config.bench.site:application"],
+        cwd=settings.BASE_DIR,
     )
     try:
         wait_until_alive(port, process)

@@ -60,13 +60,13 @@ def step_bytes(
     if plan.offload != "none" or plan.optimizer_in_backward:
         return None
     is_sharded = cand.zero_stage >= 1
-    shard = np.where(is_sharded, rank.shard, 1.0)
     if plan.recipe is Recipe.DEEPSPEED and not work.is_frozen:
         shards = dense / rank.shard + experts / rank.expert_shard
         stepped = np.where(cand.zero_stage >= 3, np.minimum(shards, ZERO_SUB_GROUP_ELEMENTS), shards)
         return np.where(is_sharded, BYTES_FP32 * stepped, 0.0)
     if plan.recipe is not Recipe.PURE_BF16 or plan.optimizer is not Optimizer.ADAMW:
         return None
+    shard = np.where(is_sharded, rank.shard, 1.0)
     if work.is_frozen:
         share = (stage.dense_layers + stage.moe_layers) / work.layer_count
         return adapter_type(plan) * work.adapter_parameters * share / cand.tensor_parallel / shard
@@ -97,12 +97,18 @@ def logits_bytes(
 
 def transient_bytes(work: Workload, cand: Candidates, stage: Stage, tokens: FloatArray) -> FloatArray:
     """What one layer's backward pass needs for a moment."""
-    inner = np.where(
-        stage.moe_layers > 0,
-        max(work.routed_width + work.shared_width, work.ffn_size if work.dense_layer_count else 0),
-        work.ffn_size,
-    )
+    inner: FloatArray | float = work.ffn_size
+    if work.expert_count:
+        widest = max(work.routed_width + work.shared_width, work.ffn_size if work.dense_layer_count else 0)
+        inner = np.where(stage.moe_layers > 0, widest, work.ffn_size)
     return BYTES_16BIT * tokens * (2 * work.hidden_size + work.ffn_inner_copies * inner / cand.tensor_parallel)
+
+
+def largest_unit(work: Workload, rank: PerRank, stage: Stage) -> FloatArray:
+    """Parameters on one rank of the stage's largest layer."""
+    if not work.expert_count:
+        return rank.dense_layer
+    return np.where(stage.moe_layers > 0, rank.moe_layer + rank.experts, rank.dense_layer)
 
 
 def unit_gradient_bytes(
@@ -115,7 +121,7 @@ def unit_gradient_bytes(
     """
     if work.is_frozen:
         return np.zeros_like(cand.tensor_parallel)
-    unit = np.where(stage.moe_layers > 0, rank.moe_layer + rank.experts, rank.dense_layer)
+    unit = largest_unit(work, rank, stage)
     reduced = states.gradient if plan.recipe in PYTORCH_RECIPES else 0.0
     return np.where(cand.zero_stage >= 3, (BYTES_16BIT + reduced) * unit, 0.0)
 
@@ -132,29 +138,29 @@ def buffer_bytes(
 ) -> FloatArray:
     """Gathered units, 16-bit copies, gradient buckets and scratch."""
     t = cand.tensor_parallel
-    has_moe = stage.moe_layers > 0
-    unit = np.where(has_moe, rank.moe_layer + rank.experts, rank.dense_layer)
+    unit = largest_unit(work, rank, stage)
     root = (work.vocab_size * work.hidden_size) / t * np.maximum(stage.has_embedding, stage.has_head)
     gradient_bytes = 0.0 if work.is_frozen else float(BYTES_16BIT)
     unit_bytes = float(BYTES_16BIT)
     if work.is_quantized:  # 4-bit weights are gathered as they are stored
         unit_bytes = NF4_DOUBLE_QUANTIZED_BYTES if plan.double_quantization else NF4_BYTES
     is_pytorch = plan.recipe in PYTORCH_RECIPES
-    # FSDP's root holds embedding and head, and stays gathered from the first layer to the last (root module,
-    # reshard_after_forward False)
-    roots = (work.vocab_size * work.hidden_size) / t * (stage.has_embedding + stage.has_head_copy)
-    gathered = PREFETCHED_UNITS * unit_bytes * unit + gradient_bytes * root
-    gathered = gathered + BYTES_16BIT * (roots if is_pytorch else root)
+    kept = root
+    if is_pytorch:
+        # FSDP's root holds embedding and head, and stays gathered from the first layer to the last (root module,
+        # reshard_after_forward False)
+        kept = (work.vocab_size * work.hidden_size) / t * (stage.has_embedding + stage.has_head_copy)
+    gathered = PREFETCHED_UNITS * unit_bytes * unit + gradient_bytes * root + BYTES_16BIT * kept
     # with ZeRO 2 or less, a recipe whose parameters are fp32 keeps its 16-bit copy for the whole step
-    copies = states.gather * (dense + experts) if not work.is_frozen else 0.0 * dense
+    copies = states.gather * (dense + experts) if states.gather and not work.is_frozen else 0.0
     buffer = np.where(cand.zero_stage >= 3, gathered, copies)
     has_scratch = plan.recipe is Recipe.MEGATRON and states.gradient >= BYTES_FP32
     if has_scratch and not work.is_frozen:
         shapes = work.attention_matrix_count + np.where(stage.dense_layers > 0, work.dense_ffn_count, 0.0)
         scratch = (shapes + root * t * stage.has_head) / t
-        scratch = scratch + np.where(
-            has_moe, work.expert_ffn_count / cand.expert_tensor_parallel + work.shared_ffn_count / t, 0.0
-        )
+        if work.expert_count:
+            split = work.expert_ffn_count / cand.expert_tensor_parallel + work.shared_ffn_count / t
+            scratch = scratch + np.where(stage.moe_layers > 0, split, 0.0)
         buffer = buffer + BYTES_16BIT * scratch
     if is_pytorch and not work.is_frozen:
         # data parallelism of PyTorch reduces gradients in buckets of their own beside them (DistributedDataParallel,

@@ -14,6 +14,7 @@ References
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -91,6 +92,60 @@ def activation_bytes_per_token(
 
 
 @dataclass(frozen=True, slots=True)
+class _Common:
+    """What all stages of a candidate have in common."""
+
+    tokens: FloatArray
+    # data-parallel divisors of dense parameters and experts of weights, gradients and optimizer: 1 where not sharded
+    weight_shards: tuple[FloatArray, FloatArray]
+    gradient_shards: tuple[FloatArray, FloatArray]
+    optimizer_shards: tuple[FloatArray, FloatArray]
+    kept_dense: FloatArray  # activations per local token of a layer of either kind, and of a recomputed one
+    kept_moe: FloatArray
+    recomputed_token: FloatArray
+    working_dense: FloatArray  # what the backward pass of one layer computes again
+    working_moe: FloatArray
+    logits: FloatArray  # of a stage with the head
+
+
+def _common(
+    work: Workload, states: StateBytes, plan: TrainingPlan, cand: Candidates, calibration: Calibration, rank: PerRank
+) -> _Common:
+    tokens = cand.micro_batch_size * work.sequence_length / cand.context_parallel
+
+    def shards(from_stage: int) -> tuple[FloatArray, FloatArray]:
+        is_sharded = cand.zero_stage >= from_stage
+        shard = np.where(is_sharded, rank.shard, 1.0)
+        return shard, np.where(is_sharded, rank.expert_shard, 1.0) if work.expert_count else shard
+
+    dense_token, moe_token, recomputed_token = activation_bytes_per_token(
+        work, cand, plan, calibration.moe_imbalance_factor
+    )
+    share = cand.recomputed_fraction
+    kept_recomputed = share * recomputed_token
+    kept_dense = kept_moe = kept_recomputed + (1 - share) * dense_token
+    wide = 1.0
+    if is_prepared_for_4_bit(plan):  # fp32 hidden states make every output of a 4-bit product fp32
+        wide = BYTES_FP32 / BYTES_16BIT
+    working_dense = working_moe = np.where(share > 0, dense_token * tokens * wide, 0.0)
+    if work.expert_count:
+        kept_moe = kept_recomputed + (1 - share) * moe_token
+        working_moe = np.where(share > 0, np.maximum(moe_token, dense_token) * tokens * wide, 0.0)
+    return _Common(
+        tokens=tokens,
+        weight_shards=shards(3),
+        gradient_shards=shards(2),
+        optimizer_shards=shards(1),
+        kept_dense=kept_dense,
+        kept_moe=kept_moe,
+        recomputed_token=recomputed_token,
+        working_dense=working_dense,
+        working_moe=working_moe,
+        logits=logits_bytes(work, states, plan, cand, tokens),
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class _StageBytes:
     weight: FloatArray
     gradient: FloatArray
@@ -113,68 +168,64 @@ def _stage_bytes(
     calibration: Calibration,
     rank: PerRank,
     stage: Stage,
+    common: _Common,
 ) -> _StageBytes:
-    t, zero_stage = cand.tensor_parallel, cand.zero_stage
-    tokens = cand.micro_batch_size * work.sequence_length / cand.context_parallel
+    t, tokens = cand.tensor_parallel, common.tokens
     embedding = work.embedding_parameters / t * stage.has_embedding
     head = work.head_parameters / t * stage.has_head_copy
     final = work.final_parameters * stage.has_head
-    matrices = stage.dense_layers * rank.dense_layer + stage.moe_layers * rank.moe_layer
+    matrices = stage.dense_layers * rank.dense_layer
+    if work.expert_count:
+        matrices = matrices + stage.moe_layers * rank.moe_layer
     dense = matrices + embedding + head + final
-    experts = stage.moe_layers * rank.experts
+    experts = stage.moe_layers * rank.experts if work.expert_count else np.zeros_like(dense)
 
-    def sharded(bytes_per_parameter: float, from_stage: int) -> FloatArray:
+    def sharded(bytes_per_parameter: float, shards: tuple[FloatArray, FloatArray]) -> FloatArray:
         """Dense and expert parameters, each divided by its own group once the ZeRO stage shards this part."""
-        is_sharded = zero_stage >= from_stage
-        return bytes_per_parameter * (
-            dense / np.where(is_sharded, rank.shard, 1.0) + experts / np.where(is_sharded, rank.expert_shard, 1.0)
-        )
+        if not work.expert_count:
+            return bytes_per_parameter * (dense / shards[0])
+        return bytes_per_parameter * (dense / shards[0] + experts / shards[1])
 
     if work.is_frozen:
         weight, gradient, optimizer = _frozen_states(work, plan, stage, cand, rank, matrices, dense, experts)
     else:
-        weight = sharded(states.weight, 3)
-        gradient = sharded(states.gradient, 2)
-        optimizer = sharded(states.optimizer, 1)
+        weight = sharded(states.weight, common.weight_shards)
+        gradient = sharded(states.gradient, common.gradient_shards)
+        optimizer = sharded(states.optimizer, common.optimizer_shards)
         if states.embedding_moments != states.moments:
             extra = (states.embedding_moments - states.moments) * (embedding + head)
-            optimizer = optimizer + extra / np.where(zero_stage >= 1, rank.shard, 1.0)
+            optimizer = optimizer + extra / common.optimizer_shards[0]
     if plan.offload == "optimizer":
         optimizer = np.zeros_like(optimizer)
     elif plan.offload == "parameters":
         weight, gradient, optimizer = (np.zeros_like(weight) for _ in range(3))
 
-    dense_token, moe_token, recomputed_token = activation_bytes_per_token(
-        work, cand, plan, calibration.moe_imbalance_factor
-    )
-    share = cand.recomputed_fraction
-    kept_dense = share * recomputed_token + (1 - share) * dense_token
-    kept_moe = share * recomputed_token + (1 - share) * moe_token
-    kept = stage.dense_layers * kept_dense + stage.moe_layers * kept_moe
+    kept = stage.dense_layers * common.kept_dense
+    working = common.working_dense
+    if work.expert_count:
+        kept = kept + stage.moe_layers * common.kept_moe
+        working = np.where(stage.moe_layers > 0, common.working_moe, working)
     if plan.offload_activations:
-        kept = np.minimum(kept, OFFLOADED_CHECKPOINTS * recomputed_token)
+        kept = np.minimum(kept, OFFLOADED_CHECKPOINTS * common.recomputed_token)
     if plan.recipe is Recipe.DEEPSPEED:
         # its pipeline holds the output of every micro-batch in flight until that one's backward pass
         # (deepspeed/runtime/pipe/engine.py, pipe_buffers); Megatron frees it
-        kept = kept + np.where(cand.pipeline_parallel > 1, recomputed_token, 0.0)
+        kept = kept + np.where(cand.pipeline_parallel > 1, common.recomputed_token, 0.0)
     activation = tokens * stage.in_flight * kept
     # two moments can be the peak: the loss, with the logits alive, or a layer's backward pass, with what it computes
     # again and its own gradients; the head's backward pass has freed the logits by then
-    working = np.where(stage.moe_layers > 0, np.maximum(moe_token, dense_token), dense_token) * tokens
-    if is_prepared_for_4_bit(plan):  # fp32 hidden states make every output of a 4-bit product fp32
-        working = working * (BYTES_FP32 / BYTES_16BIT)
-    working = np.where(share > 0, working, 0.0)
     transient = calibration.activation_transient_factor * transient_bytes(work, cand, stage, tokens)
-    transient = transient + unit_gradient_bytes(work, states, plan, cand, rank, stage)
-    logits = logits_bytes(work, states, plan, cand, tokens) * stage.has_head
+    if not work.is_frozen:
+        transient = transient + unit_gradient_bytes(work, states, plan, cand, rank, stage)
+    logits = common.logits * stage.has_head
     is_loss = logits > working + transient
     activation = activation + np.where(is_loss, 0.0, working)
     logits = np.where(is_loss, logits, 0.0)
-    buffer = buffer_bytes(work, states, plan, cand, rank, stage, dense, experts)
-    buffer = buffer + np.where(is_loss, 0.0, transient)
+    transient = np.where(is_loss, 0.0, transient)
+    buffer = buffer_bytes(work, states, plan, cand, rank, stage, dense, experts) + transient
     stepping = step_bytes(work, states, plan, cand, rank, stage, dense, experts)
     if stepping is not None:  # the third moment has none of these
-        buffer = buffer + np.maximum(stepping - activation - logits - np.where(is_loss, 0.0, transient), 0.0)
+        buffer = buffer + np.maximum(stepping - activation - logits - transient, 0.0)
     return _StageBytes(weight, gradient, optimizer, activation, logits, buffer, dense + experts, experts)
 
 
@@ -208,6 +259,17 @@ def _frozen_states(
     )
 
 
+def _stages_bytes(
+    work: Workload, plan: TrainingPlan, cand: Candidates, calibration: Calibration
+) -> Iterator[tuple[Stage, _StageBytes]]:
+    """The stages that can be the fullest, and what is on a GPU of each; none that no candidate has."""
+    states, rank = state_bytes(plan), per_rank(work, cand)
+    common = _common(work, states, plan, cand, calibration, rank)
+    for place, stage in enumerate(stages(work, cand)):
+        if place == 0 or np.any(stage.exists):
+            yield stage, _stage_bytes(work, states, plan, cand, calibration, rank, stage, common)
+
+
 def memory_per_gpu(
     work: Workload,
     plan: TrainingPlan,
@@ -231,12 +293,10 @@ def memory_per_gpu(
     -------
     MemoryArrays, shape (N,)
     """
-    states, rank = state_bytes(plan), per_rank(work, cand)
     worst: _StageBytes | None = None
     worst_allocated = np.zeros_like(cand.tensor_parallel)
     number = np.zeros_like(worst_allocated)
-    for stage in stages(work, cand):
-        parts = _stage_bytes(work, states, plan, cand, calibration, rank, stage)
+    for stage, parts in _stages_bytes(work, plan, cand, calibration):
         allocated = parts.allocated() * stage.exists
         if worst is None:
             worst, worst_allocated = parts, allocated

@@ -211,12 +211,14 @@ def _more_links(query: str) -> list[dict[str, str]]:
     return [link for link in found if link["url"]]
 
 
-def quote_links(query: str) -> list[dict[str, str]]:
+def quote_links(query: str, *, scenario: str = "") -> list[dict[str, str]]:
+    """Links to a rental and a purchase quote of the case, with the id of the saved scenario that it is."""
     try:
         target = reverse("quotes:new")
     except NoReverseMatch:
         return []
     bare = urlencode([pair for pair in parse_qsl(query) if pair[0] != "basis"])
+    bare += f"&scenario={scenario}" if scenario else ""
     return [
         {"url": f"{target}?{bare}&basis=rental", "label": _("Make a rental quote")},
         {"url": f"{target}?{bare}&basis=purchase", "label": _("Make a purchase quote")},

@@ -118,7 +118,7 @@ def _page(found: Scenario) -> dict[str, Any]:
         "changes": scenario_changes(found),
         "sizing_url": f"{reverse('advisor:sizing')}?{found.query}",
         "compare_url": f"{reverse('advisor:compare')}?{urlencode({'s': found.query})}",
-        "quote_links": quote_links(found.query) if best else [],
+        "quote_links": quote_links(found.query, scenario=str(found.public_id)) if best else [],
     }
 
 

@@ -13,6 +13,7 @@ from django.http import Http404, QueryDict
 from advisor.answer_changes import Changes, changes, key_figures
 from advisor.answer_tables import headline
 from advisor.answers import RecommendationAnswer
+from advisor.input_fields import BY_QUERY
 from advisor.input_types import InputError
 from advisor.inputs import body_from_query, parse_recommendation_request, query_from_body
 from advisor.models import MAX_NAME, MAX_NOTE, Scenario
@@ -40,6 +41,19 @@ def scenario_for(user: AnyUser, public_id: uuid.UUID) -> Scenario:
     if found is None:
         raise Http404("No such scenario.")
     return found
+
+
+def scenario_asking(user: AnyUser, public_id: str, query: QueryDict) -> Scenario | None:
+    """The saved scenario of this id, if the user sees it and it asks what `query` asks; on what basis is left open."""
+    try:
+        found = scenarios_of(user).defer("answer").filter(public_id=uuid.UUID(public_id)).first()
+    except ValueError:
+        return None
+    return found if found is not None and _question(QueryDict(found.query)) == _question(query) else None
+
+
+def _question(query: QueryDict) -> dict[str, list[str]]:
+    return {name: query.getlist(name) for name in query if name in BY_QUERY and name != "basis"}
 
 
 def clean_tags(text: str) -> list[str]:

@@ -10,6 +10,7 @@ from django.db.models import Q
 from django.http import Http404
 from django.utils import timezone
 
+from advisor.models import Scenario
 from quotes.models import QuoteRevision, RevisionQuerySet
 from quotes.states import RIGHTS, TRANSITIONS, Action, Role
 
@@ -83,6 +84,11 @@ def revision_for(user: AnyUser, public_id: uuid.UUID, revision_index: int | None
     if revision is None:
         raise Http404("No such quote.")
     return revision
+
+
+def revisions_of_scenario(user: AnyUser, scenario: Scenario) -> RevisionQuerySet:
+    """The quotes made from a saved scenario that the user may see, each by its newest revision."""
+    return visible_revisions(user).current().filter(quote__scenario=scenario).order_by("-quote__created_at")
 
 
 def require(actor: Actor, action: Action, revision: QuoteRevision) -> None:

@@ -57,6 +57,7 @@ class Appendix:
     step_seconds: float | None
     assumptions: tuple[Mapping[str, Any], ...]
     checks: tuple[Mapping[str, Any], ...]
+    calculation: tuple[Mapping[str, Any], ...]  # empty where it was made before the rows were kept
 
 
 def appendix_of(basis: Mapping[str, Any]) -> Appendix | None:
@@ -79,6 +80,7 @@ def appendix_of(basis: Mapping[str, Any]) -> Appendix | None:
         step_seconds=step.step_seconds if step else None,
         assumptions=_assumptions(basis, estimate),
         checks=tuple(check for check in configuration.get("checks", ()) if check.get("severity") != "ok"),
+        calculation=tuple(basis.get("calculation", ())),
     )
 
 

@@ -12,7 +12,11 @@ from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from django.utils import translation
+
+from advisor.calculation import calculation
 from quotes.pricing import is_monthly
+from quotes.wording import DJANGO_LANGUAGES
 
 if TYPE_CHECKING:
     from advisor.answers import LineAnswer, PriceLineAnswer, PricesAnswer, RecommendationAnswer
@@ -20,6 +24,9 @@ if TYPE_CHECKING:
 CHINESE, ENGLISH = "zh-Hans", "en"
 # Not part of the sizing basis: the lines of the quote itself say them.
 _LEFT_OUT = frozenset({"prices", "bill_of_materials", "price_problems"})
+# Prices of the answer are not those of the quote, so the sums about money stay out.
+_CALCULATION_GROUPS = frozenset({"work", "step", "time", "memory", "cluster", "storage"})
+_CALCULATION_PRINTED = ("code", "group", "label", "formula", "substituted", "value", "unit", "text")
 
 
 class NothingToQuoteError(Exception):
@@ -87,7 +94,7 @@ def draft_from_answers(answers: Mapping[str, RecommendationAnswer], *, basis: st
         price_book={language: block["price_book"] for language, block in prices.items()},
         sizing={
             "query": query,
-            "by_language": {language: _sizing_basis(answer) for language, answer in answers.items()},
+            "by_language": {language: _sizing_basis(answer, language) for language, answer in answers.items()},
         },
     )
 
@@ -210,14 +217,19 @@ def _included_line(zh: LineAnswer, en: LineAnswer, tax_rate: Decimal) -> DraftLi
     )
 
 
-def _sizing_basis(answer: RecommendationAnswer) -> dict[str, Any]:
-    """What the appendix prints: the question, the answer, its figures, assumptions and checks."""
+def _sizing_basis(answer: RecommendationAnswer, language: str) -> dict[str, Any]:
+    """What the appendix prints: the question, the answer, its figures, how they were computed, assumptions, checks."""
     recommended = answer["recommended"]
     kept = ("tier", "model", "training", "requirement", "explanation", "assumptions", "problems")
     basis: dict[str, Any] = {key: value for key, value in answer.items() if key in kept}
     basis["configuration"] = (
         {key: value for key, value in recommended.items() if key not in _LEFT_OUT} if recommended else None
     )
+    with translation.override(DJANGO_LANGUAGES[language]):
+        rows = calculation(answer)
+    basis["calculation"] = [
+        {name: row[name] for name in _CALCULATION_PRINTED} for row in rows if row["group"] in _CALCULATION_GROUPS
+    ]
     basis["engine_version"] = answer["engine_version"]
     basis["catalog_revision"] = answer["catalog_revision"]
     return basis

@@ -70,6 +70,10 @@ class Quote(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="quotes", verbose_name=_("owner")
     )
     is_shared = models.BooleanField(_("shown to the other representatives"), default=False)
+    # the saved scenario it was made from; whoever sees the quote need not see the scenario
+    scenario = models.ForeignKey(
+        "advisor.Scenario", on_delete=models.PROTECT, null=True, blank=True, editable=False, related_name="quotes"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

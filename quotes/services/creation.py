@@ -28,6 +28,7 @@ from quotes.tax import tax_basis
 
 if TYPE_CHECKING:
     from advisor.answers import RecommendationAnswer
+    from advisor.models import Scenario
 
 MAX_TOTAL = Decimal(10) ** 12
 
@@ -86,11 +87,13 @@ def quote_create_from_recommendation(
     customer: CustomerData | None = None,
     project: str = "",
     query: str = "",
+    scenario: Scenario | None = None,
     creation_key: uuid.UUID | None = None,
 ) -> QuoteRevision:
     """A draft of the recommended configuration. `answers` hold the same recommendation in `zh-Hans` and in `en`.
 
-    Raises `NothingToQuoteError` when there is no configuration or no price for this basis.
+    `scenario` is the saved one that asks this question; the link between the two is kept both ways. Raises
+    `NothingToQuoteError` when there is no configuration or no price for this basis.
     """
     draft = draft_from_answers(answers, basis=basis, query=query)
     return quote_create(
@@ -107,6 +110,7 @@ def quote_create_from_recommendation(
             "project": project,
             **asdict(customer or CustomerData()),
         },
+        scenario=scenario,
         creation_key=creation_key,
     )
 
@@ -116,6 +120,7 @@ def quote_create(
     actor: access.Actor,
     lines: Sequence[DraftLine],
     content: Mapping[str, Any],
+    scenario: Scenario | None = None,
     creation_key: uuid.UUID | None = None,
 ) -> QuoteRevision:
     """A draft from lines. The same `creation_key` a second time gives the first draft back."""
@@ -127,7 +132,7 @@ def quote_create(
         return existing
     try:
         with transaction.atomic():
-            quote = Quote.objects.create(owner=actor.user, creation_key=key)
+            quote = Quote.objects.create(owner=actor.user, creation_key=key, scenario=scenario)
             revision = new_revision(quote, actor, content)
             _store_lines(revision, lines)
             log(actor, "create", revision, after={"basis": revision.basis, "lines": len(lines)})

@@ -90,7 +90,7 @@ def quote_duplicate(
     content = {name: getattr(revision, name) for name in CONTENT_FIELDS if name not in left_out}
     prices = _todays_prices(revision, list(revision.lines.all())) if reprice else None
     with transaction.atomic():
-        quote = Quote.objects.create(owner=actor.user, creation_key=key)
+        quote = Quote.objects.create(owner=actor.user, creation_key=key, scenario=revision.quote.scenario)
         if prices is None:
             content["exchange"] = revision.exchange
         draft = new_revision(quote, actor, content)

@@ -17,6 +17,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from advisor.answers import RecommendationAnswer
 from advisor.inputs import InputError, body_from_query, parse_recommendation_request, query_from_body
+from advisor.models import Scenario
+from advisor.scenarios import scenario_asking
 from advisor.services import scenario_search
 from catalog.services import price_book_on
 from quotes import access, files, numbers, pdf, snapshot
@@ -40,11 +42,13 @@ from quotes.step_effects import effects_of
 from quotes.views.guards import actor, desk
 from quotes.wording import DJANGO_LANGUAGES
 
+SCENARIO = "scenario"  # name in the query string
+
 
 @desk
 @require_http_methods(["GET", "POST"])
 def quote_new(request: HttpRequest) -> HttpResponse:
-    """The draft of a sizing: the query string is that of the sizing page, with `basis`."""
+    """The draft of a sizing: the query string is that of the sizing page, with `basis` and its saved `scenario`."""
     if not access.may_create(request.user):
         raise Http404("No such page.")
     basis = request.GET.get("basis", "")
@@ -58,6 +62,7 @@ def quote_new(request: HttpRequest) -> HttpResponse:
         )
     language = request.LANGUAGE_CODE if request.LANGUAGE_CODE == "en" else "zh-Hans"
     answer = answers["en" if language == "en" else "zh-Hans"]
+    scenario = _scenario(request)
     form = NewQuoteForm(request.POST or None, initial={"language": language})
     if request.method == "POST" and form.is_valid():
         try:
@@ -69,6 +74,7 @@ def quote_new(request: HttpRequest) -> HttpResponse:
                 customer=form.customer(),
                 project=form.cleaned_data["project"],
                 query=query,
+                scenario=scenario,
                 creation_key=form.cleaned_data["creation_key"],
             )
         except NothingToQuoteError as error:
@@ -82,6 +88,7 @@ def quote_new(request: HttpRequest) -> HttpResponse:
         reasons = [problem["message"] for problem in source]
         return render(request, "quotes/new_refused.html", {"reasons": reasons, "query": query}, status=422)
     context = {"form": form, "configuration": configuration, "prices": prices, "basis": basis, "query": query}
+    context["scenario"] = scenario
     return render(request, "quotes/new.html", context, status=422 if form.errors else 200)
 
 
@@ -195,9 +202,14 @@ def quote_pdf(request: HttpRequest, public_id: uuid.UUID, revision_index: int) -
         return render(request, "quotes/pdf_unavailable.html", {"message": str(error)}, status=503)
 
 
+def _scenario(request: HttpRequest) -> Scenario | None:
+    """The saved scenario named in the link, when it is the user's and asks this very question."""
+    return scenario_asking(request.user, request.GET.get(SCENARIO, ""), request.GET)
+
+
 def _answers(request: HttpRequest) -> tuple[dict[str, RecommendationAnswer], str]:
     """The recommendation of the query string in both languages, and its canonical query."""
-    body = body_from_query(request.GET)
+    body = body_from_query(request.GET, ignored=(SCENARIO,))
     checked = parse_recommendation_request(body)
     answers = {}
     for language, code in DJANGO_LANGUAGES.items():

@@ -11,6 +11,7 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from advisor.scenarios import scenarios_of
 from quotes import access, snapshot
 from quotes.comparing import sizing_differences
 from quotes.editor import Editor
@@ -98,6 +99,9 @@ def detail_page(
         "revisions": list(revision.quote.revisions.only("revision_index", "number", "state", "quote", "expires_at")),
         "timeline": revision.quote.audit_entries.select_related("actor", "revision"),
         "query": content["sizing"].get("query", ""),
+        "scenario": scenarios_of(user).filter(pk=revision.quote.scenario_id).defer("answer").first()
+        if revision.quote.scenario_id
+        else None,
         "leads": revision.quote.requests.only("reference", "quote"),
         "links": revision.links.filter(revoked_at__isnull=True) if revision.is_frozen else (),
         "requests": revision.approval_requests.select_related("requested_by", "decided_by"),

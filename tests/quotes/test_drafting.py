@@ -110,6 +110,25 @@ class TestToPaper:
         ):
             assert words in text, words
 
+    def test_the_appendix_opens_each_figure_to_its_sum(self, as_alice, one_server):
+        """Printed from what was stored at the draft; a basis of before the rows were kept prints without them."""
+        draft = _make(as_alice, one_server)
+        for language, answer in one_server[0].items():
+            rows = {row["code"]: row for row in draft.sizing["by_language"][language]["calculation"]}
+            estimate = answer["recommended"]["estimate"]
+            step, used = rows["step_seconds"], rows["total_bytes"]
+            parts = [float(part.replace(",", "")) for part in step["substituted"].split(" + ")]
+            assert sum(parts) == pytest.approx(estimate["time"]["step_seconds"], rel=1e-6)
+            assert used["value"] == estimate["memory_per_gpu"]["total_bytes"]
+            assert not {"run_cost", "rental_total", "purchase_total"} & set(rows)
+        content = snapshot.parse(snapshot.canonical(snapshot.build(draft, list(draft.lines.all()))))
+        assert step["substituted"] in pdf.render_html(content)
+        for basis in content["sizing"]["by_language"].values():
+            del basis["calculation"]
+        html = pdf.render_html(content)
+        assert step["substituted"] not in html
+        assert "测算依据" in html
+
     def test_the_chinese_appendix_is_chinese_to_the_last_word(self, cluster):
         """Codes, makes and titles of publications stay; every sentence and name of ours has Chinese in it."""
         basis = draft_from_answers(cluster[0], basis="purchase", query=cluster[1]).sizing["by_language"]["zh-Hans"]
@@ -119,6 +138,7 @@ class TestToPaper:
             *(check["message"] for check in configuration["checks"]),
             *(test["name"] for test in configuration["acceptance"]),
             *(row["label"] for row in configuration["estimate"]["assumptions"]),
+            *(row["formula"] for row in basis["calculation"] if row["code"] != "gpu_count"),
             *(row["origin_label"] for row in configuration["estimate"]["assumptions"]),
             *(row["source"] for row in configuration["estimate"]["assumptions"] if row["source"]),
         ]

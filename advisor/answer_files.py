@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,11 +55,15 @@ def json_bytes(source: Source) -> bytes:
 
 
 def csv_bytes(source: Source) -> bytes:
+    return tables_csv(headline(source.answer), source.tables)
+
+
+def tables_csv(title: str, tables: Iterable[AnswerTable]) -> bytes:
     """Tables below each other, each under its title; UTF-8 with a mark, so that Excel shows Chinese."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\r\n")
-    writer.writerow([guarded(headline(source.answer))])
-    for table in source.tables:
+    writer.writerow([guarded(title)])
+    for table in tables:
         writer.writerow([])
         writer.writerow([guarded(table.title)])
         writer.writerow([guarded(column.header) for column in table.columns])

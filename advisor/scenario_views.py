@@ -17,11 +17,14 @@ from django.urls import reverse
 from django.utils.http import content_disposition_header
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.vary import vary_on_headers
 
+from advisor.comparison_files import WRITERS, ComparisonSource, comparison_file
 from advisor.inputs import InputError
 from advisor.models import MAX_NAME, Scenario
+from advisor.pdf_rendering import PdfUnavailableError
 from advisor.result_page import quote_links
-from advisor.scenario_compare import MAX_SCENARIOS, compared, comparison_table, query_of
+from advisor.scenario_compare import MAX_SCENARIOS, ScenarioComparison, compared, query_of
 from advisor.scenarios import (
     clean_tags,
     may_save,
@@ -33,7 +36,6 @@ from advisor.scenarios import (
     scenario_save,
     scenarios_of,
 )
-from catalog.sheet_writing import CSV_TYPE, Table, csv_bytes
 
 PER_PAGE = 20
 View = Callable[..., HttpResponse]
@@ -123,6 +125,17 @@ def _page(found: Scenario) -> dict[str, Any]:
 
 
 @staff_page
+@vary_on_headers("HX-Request")
+@require_GET
+def price_change(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
+    """For the list, which asks for it row by row: by how much cost and days moved since then."""
+    found = scenario_for(request.user, public_id)
+    if not request.htmx:  # type: ignore[attr-defined]
+        return redirect(found)
+    return render(request, "scenarios/price_change.html", {"changes": scenario_changes(found)})
+
+
+@staff_page
 @require_POST
 def scenario_step(request: HttpRequest, public_id: uuid.UUID, step: str) -> HttpResponse:
     found = scenario_for(request.user, public_id)
@@ -137,17 +150,13 @@ def scenario_step(request: HttpRequest, public_id: uuid.UUID, step: str) -> Http
 
 @require_GET
 def compare_scenarios(request: HttpRequest) -> HttpResponse:
-    """Each `s` is the query string of a scenario; `add` is a link to take in, `drop` and `first` are places."""
+    """Each `s` is the query string of a scenario, `add` a link to take in, `format` a file instead of the page."""
     queries = [query for query in map(query_of, request.GET.getlist("s")) if query][:MAX_SCENARIOS]
     if request.GET.get("add", "").strip():
         return redirect(_address([*queries, query_of(request.GET["add"])][:MAX_SCENARIOS]))
     found = compared(queries)
-    if request.GET.get("format") == "csv" and queries:
-        table = comparison_table(found)
-        content = csv_bytes(Table(name=table.title, columns=table.columns, rows=table.rows))
-        response = HttpResponse(content, content_type=CSV_TYPE)
-        response["Content-Disposition"] = content_disposition_header(True, "estimate-comparison.csv") or "attachment"
-        return response
+    if request.GET.get("format") in WRITERS and any(column.answer for column in found.columns):
+        return _file(request, found, _address(queries), request.GET["format"])
     only = request.GET.get("only") == "1"
     context = {
         "found": found,
@@ -160,10 +169,22 @@ def compare_scenarios(request: HttpRequest) -> HttpResponse:
         "queries": queries,
         "is_full": len(queries) >= MAX_SCENARIOS,
         "toggle_url": _address(queries, only=not only),
-        "csv_url": f"{_address(queries)}&format=csv",
+        "files": [(kind.upper(), f"{_address(queries)}&format={kind}") for kind in WRITERS],
         "max_compared": MAX_SCENARIOS,
     }
     return render(request, "scenarios/compare.html", context)
+
+
+def _file(request: HttpRequest, found: ScenarioComparison, page: str, kind: str) -> HttpResponse:
+    origin = f"{request.scheme}://{request.get_host()}"
+    source = ComparisonSource(found=found, url=f"{origin}{page}", sizing_url=f"{origin}{reverse('advisor:sizing')}")
+    try:
+        file = comparison_file(source, kind)
+    except PdfUnavailableError as error:
+        return render(request, "advisor/download_unavailable.html", {"message": str(error), "page": page}, status=503)
+    response = HttpResponse(file.content, content_type=file.content_type)
+    response["Content-Disposition"] = content_disposition_header(True, file.name) or "attachment"
+    return response
 
 
 def _address(queries: list[str], *, only: bool = False) -> str:

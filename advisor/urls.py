@@ -12,6 +12,7 @@ urlpatterns = [
     path("scenarios/", scenario_views.scenario_list, name="scenarios"),
     path("scenarios/save", scenario_views.save, name="scenario-save"),
     path("scenarios/<uuid:public_id>/", scenario_views.scenario, name="scenario"),
+    path("scenarios/<uuid:public_id>/changes", scenario_views.price_change, name="scenario-changes"),
     re_path(
         r"^scenarios/(?P<public_id>[0-9a-f-]{36})/(?P<step>duplicate|archive|restore)$",
         scenario_views.scenario_step,

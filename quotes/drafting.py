@@ -228,7 +228,9 @@ def _sizing_basis(answer: RecommendationAnswer, language: str) -> dict[str, Any]
     with translation.override(DJANGO_LANGUAGES[language]):
         rows = calculation(answer)
     basis["calculation"] = [
-        {name: row[name] for name in _CALCULATION_PRINTED} for row in rows if row["group"] in _CALCULATION_GROUPS
+        {name: value for name, value in row.items() if name in _CALCULATION_PRINTED}
+        for row in rows
+        if row["group"] in _CALCULATION_GROUPS
     ]
     basis["engine_version"] = answer["engine_version"]
     basis["catalog_revision"] = answer["catalog_revision"]

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import json
+import re
 from decimal import Decimal
+from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
+import openpyxl
+import pypdf
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -16,6 +21,7 @@ from advisor.answer_changes import KeyFigures, changes, read_token, token
 from advisor.models import Scenario
 from advisor.scenario_compare import query_of
 from advisor.scenarios import clean_tags, scenario_changes
+from tests.advisor.test_downloads import key_figures
 from tests.advisor.test_views import Page, case, get
 from tests.factories import alice, bob
 
@@ -179,11 +185,89 @@ def test_scenarios_side_by_side_say_where_they_differ(client: Client, catalog: N
 def test_comparison_as_csv(client: Client, catalog: None) -> None:
     other = urlencode(case(tokens="2e11"))
     response = client.get("/compare", {"s": [QUERY, other], "lang": "en", "format": "csv"})
-    rows = {row[0]: row for row in csv.reader(io.StringIO(response.content.decode("utf-8-sig")))}
+    rows = {row[0]: row for row in csv.reader(io.StringIO(response.content.decode("utf-8-sig"))) if row}
     best = get(client, **case()).context["answer"]["recommended"]
     assert float(rows["Training time"][2]) == pytest.approx(best["training_days"], rel=1e-14)
     assert rows["Training time"][-1] == "differs"
     assert rows["Parameters"][-1] == ""
+
+
+@pytest.fixture
+def side_by_side(client: Client, catalog: None) -> tuple[list[dict[str, Any]], dict[str, bytes]]:
+    """The API's answers to two cases, and the files of their comparison."""
+    cases = [case(), case(tokens="2e11")]
+    answers = [client.get("/api/v1/recommendations", {**row, "lang": "en"}).json() for row in cases]
+    queries = {"s": [urlencode(row) for row in cases], "lang": "en"}
+    files = {kind: client.get("/compare", {**queries, "format": kind}) for kind in ("json", "csv", "xlsx", "pdf")}
+    for kind, response in files.items():
+        assert response["Content-Disposition"] == f'attachment; filename="estimate-comparison.{kind}"'
+    return answers, {kind: response.content for kind, response in files.items()}
+
+
+def test_files_of_a_comparison_hold_the_numbers_of_the_api(
+    side_by_side: tuple[list[dict[str, Any]], dict[str, bytes]],
+) -> None:
+    answers, files = side_by_side
+    expected = [key_figures(answer) for answer in answers]
+    document = json.loads(files["json"])
+    in_json = {row["label"]: [cell["value"] for cell in row["cells"]] for row in document["results"]}
+    in_csv = {row[0]: row for row in csv.reader(io.StringIO(files["csv"].decode("utf-8-sig"))) if row}
+    sheet = openpyxl.load_workbook(io.BytesIO(files["xlsx"])).worksheets[0]
+    in_sheet = {row[0]: row for row in sheet.iter_rows(values_only=True)}
+    names = [name for name in expected[0] if name in in_json]
+    assert {"GPUs", "Training time", "MFU", "GPU memory used", "IT power", "Cost of the run"} <= set(names)
+    for name in names:
+        for place in (0, 1):
+            value = pytest.approx(expected[place][name], rel=1e-13)
+            assert in_json[name][place] == value, name
+            assert float(in_csv[name][2 + 2 * place]) == value, name
+            assert in_sheet[name][2 + 2 * place] == value, name
+    ratio = expected[1]["Training time"] / expected[0]["Training time"] - 1
+    row = next(row for row in document["results"] if row["label"] == "Training time")
+    assert row["cells"][1]["ratio_to_first"] == pytest.approx(ratio)
+
+
+def test_files_of_a_comparison_show_what_the_page_shows(
+    client: Client, side_by_side: tuple[list[dict[str, Any]], dict[str, bytes]]
+) -> None:
+    _answers, files = side_by_side
+    document = json.loads(files["json"])
+    text = Page(client.get("/compare", {"s": [row["query"] for row in document["scenarios"]], "lang": "en"})).text
+    reader = pypdf.PdfReader(io.BytesIO(files["pdf"]))
+    paper = re.sub(r"\s+", "", "".join(page.extract_text() for page in reader.pages))
+    assert reader.metadata is not None
+    for title in (document["title"], str(reader.metadata.title), files["csv"].decode("utf-8-sig")):
+        assert title.startswith("Estimate: ")
+    for row in (*document["inputs"], *document["results"]):
+        for cell in row["cells"]:
+            assert " ".join(cell["shown"].split()) in text, row["label"]
+            assert re.sub(r"\s+", "", cell["shown"]) in paper, row["label"]
+    for scenario in document["scenarios"]:
+        assert scenario["url"] in files["csv"].decode("utf-8-sig")
+        assert re.sub(r"\s+", "", scenario["headline"]) in paper
+
+
+def test_a_comparison_without_any_answer_has_a_page_and_no_file(client: Client, catalog: None) -> None:
+    response = client.get("/compare", {"s": "v=1&parameters=8x7B", "lang": "en", "format": "pdf"})
+    assert response["Content-Type"].startswith("text/html")
+    assert "8x7B" in response.content.decode()
+
+
+def test_the_list_asks_row_by_row_how_far_the_price_moved(desk: Client) -> None:
+    scenario = saved(desk)
+    address = reverse("advisor:scenario-changes", args=[scenario.public_id])
+    assert address not in desk.get("/scenarios/").content.decode()
+    cost = Decimal(scenario.answer["recommended"]["run_cost"]["amount"])
+    scenario.answer["recommended"]["run_cost"]["amount"] = str((cost / Decimal("1.031")).quantize(Decimal("0.01")))
+    scenario.catalog_revision = "older"
+    scenario.save()
+    assert address in desk.get("/scenarios/").content.decode()
+    part = desk.get(address, {"lang": "en"}, headers={"HX-Request": "true"}).content.decode()
+    assert "Cost of the run <strong>+3.1%</strong>" in part
+    assert desk.get(address)["Location"] == scenario.get_absolute_url()
+    other = Client()
+    other.force_login(bob())
+    assert other.get(address, headers={"HX-Request": "true"}).status_code == 404
 
 
 def test_a_pasted_link_is_added_and_a_fifth_is_not(client: Client, catalog: None) -> None:

@@ -159,10 +159,22 @@ def stage_layers(
     first = base + ((extra > 0) & (p - extra <= 1) & ~single)
     last = np.where(single, 0.0, base)  # on one stage everything is "first"; the last stage's extras are added apart
     middle = np.where(p > 2, base + (extra > 0), 0.0)
+    has_middle = (p > 2).astype(np.float64)
+    if not np.any(moe_share):
+        none = np.zeros_like(base)
+        return StageLayers(
+            dense_first=first,
+            dense_middle=middle,
+            dense_last=last,
+            moe_first=none,
+            moe_middle=none,
+            moe_last=none,
+            has_middle=has_middle,
+        )
     leading_first = np.minimum(dense_layer_count, first)
     # on four or more stages some middle stage has no leading dense layer left, and it is the heavier one
-    leading_middle = np.where(p == 3, np.clip(dense_layer_count - first, 0, middle), 0.0)
-    leading_last = np.clip(dense_layer_count - (layer_count - last), 0, last)
+    leading_middle = np.where(p == 3, np.minimum(np.maximum(dense_layer_count - first, 0), middle), 0.0)
+    leading_last = np.minimum(np.maximum(dense_layer_count - (layer_count - last), 0), last)
     moe_first = (first - leading_first) * moe_share
     moe_middle = (middle - leading_middle) * moe_share
     moe_last = (last - leading_last) * moe_share
@@ -173,5 +185,5 @@ def stage_layers(
         moe_first=moe_first,
         moe_middle=moe_middle,
         moe_last=moe_last,
-        has_middle=(p > 2).astype(np.float64),
+        has_middle=has_middle,
     )

@@ -10,7 +10,7 @@ import numpy as np
 from advisor.engine import flops, parameters, reliability, training_time
 from advisor.engine.calibration import Calibration, by_family
 from advisor.engine.candidates import Candidates, concatenate, from_layout
-from advisor.engine.evaluate import Evaluated, evaluate
+from advisor.engine.evaluate import BLOCK_SIZE, Evaluated, evaluate
 from advisor.engine.fitting import available_bytes, model_state_bytes, smallest_gpu_count_that_fits
 from advisor.engine.layout_pool import Kind, LayoutPool, best_layouts
 from advisor.engine.layouts import enumerate_layouts, micro_batch_count
@@ -121,6 +121,25 @@ def best_index(evaluated: Evaluated, candidates: Candidates, budget_bytes: float
     return int(np.argmin(np.where(fits, per_sequence, np.inf)))
 
 
+def best_candidate(
+    work: Workload, plan: TrainingPlan, cand: Candidates, rates: Machine, calibration: Calibration, budget_bytes: float
+) -> tuple[int, Evaluated]:
+    """`best_index` of all candidates and the values of that one; those of the others are not kept."""
+    best, values, key = -1, None, (True, np.inf)
+    for start in range(0, len(cand), BLOCK_SIZE):
+        block = cand.take(slice(start, start + BLOCK_SIZE))
+        evaluated = evaluate(work, plan, block, rates, calibration, budget_bytes)
+        index = best_index(evaluated, block, budget_bytes)
+        total = float(evaluated.memory.total_bytes[index])
+        per_sequence = float(evaluated.time.step_seconds[index] / block.global_batch_size[index])
+        own = (total > budget_bytes, total if total > budget_bytes else per_sequence)
+        if values is None or own < key:
+            best, values, key = start + index, evaluated.take(np.array([index])), own
+    if values is None:
+        raise ValueError("There are no candidates.")
+    return best, values
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
     """Candidates of a scenario, their values, which one is taken, and how many layouts were in question."""
@@ -149,11 +168,16 @@ def settle(scenario: Scenario, work: Workload, calibration: Calibration) -> Sett
         candidates = enumerate_layouts(model, plan, request, [cluster.gpu_count], domain)
     if len(candidates) == 0:
         return None
-    evaluated = evaluate(work, plan, candidates, rates, calibration, budget)
-    # whole experts where they fit, as stated; split ones only where whole ones do not
-    keeps_first = is_stated and bool(evaluated.memory.total_bytes[0] <= budget)
-    index = 0 if keeps_first else best_index(evaluated, candidates, budget)
-    return Settled(candidates=candidates, evaluated=evaluated, index=index, rates=rates, layout_count=len(candidates))
+    layout_count = len(candidates)
+    if is_stated:
+        evaluated = evaluate(work, plan, candidates, rates, calibration, budget)
+        # whole experts where they fit, as stated; split ones only where whole ones do not
+        keeps_first = bool(evaluated.memory.total_bytes[0] <= budget)
+        index = 0 if keeps_first else best_index(evaluated, candidates, budget)
+    else:
+        best, evaluated = best_candidate(work, plan, candidates, rates, calibration, budget)
+        candidates, index = candidates.take(slice(best, best + 1)), 0
+    return Settled(candidates=candidates, evaluated=evaluated, index=index, rates=rates, layout_count=layout_count)
 
 
 def _fastest_open(

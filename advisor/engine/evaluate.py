@@ -17,9 +17,9 @@ from advisor.engine.specs import TrainingPlan
 from advisor.engine.timing import TimeArrays, step_time
 from advisor.engine.workload import Workload
 
-# about 6k float64 values an array keep a block's hundred temporaries in the second-level cache; measured between
-# 4k and 16k, whole arrays are 3x slower
-BLOCK_SIZE = 6_144
+# about 10k float64 values an array keep what a block is working on in the second-level cache and share the cost of a
+# call; measured between 3k and 14k, whole arrays are 3x slower
+BLOCK_SIZE = 10_240
 
 IntArray = NDArray[np.int64]
 Arrays = TypeVar("Arrays", MemoryArrays, TimeArrays)

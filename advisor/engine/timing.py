@@ -58,7 +58,8 @@ class _Links:
     pipeline_rate: FloatArray
 
 
-def _links(cand: Candidates, machine: Machine) -> _Links:
+def _links(cand: Candidates, machine: Machine, *, has_experts: bool) -> _Links:
+    """Rates of groups that no candidate has are 1; nothing moves there."""
     t, c, n, p = cand.tensor_parallel, cand.context_parallel, cand.data_parallel, cand.pipeline_parallel
     up, out, domain = machine.scale_up_bytes_per_second, machine.scale_out_bytes_per_second, machine.domain_size
 
@@ -74,16 +75,21 @@ def _links(cand: Candidates, machine: Machine) -> _Links:
         return collectives.group_latency_seconds(group, local, hop, machine.ring_hop_seconds)
 
     replicas, shard = n * c, cand.shard_group_size
+    one = np.ones_like(t)
+    data_rate, data_latency = rate(replicas, t), latency(replicas)
+    has_parts = bool(np.any(shard != replicas))
     return _Links(
-        tensor_rate=rate(t, np.ones_like(t)),
+        tensor_rate=rate(t, one),
         tensor_latency=machine.scale_up_hop_seconds * np.log2(t),
-        context_rate=rate(c, t),
-        data_rate=rate(replicas, t),
-        data_latency=latency(replicas),
-        shard_rate=rate(shard, t),
-        shard_latency=latency(shard),
-        copies_rate=rate(replicas / shard, t * shard),
-        expert_data_rate=rate(cand.expert_replicas, cand.expert_parallel * cand.expert_tensor_parallel),
+        context_rate=rate(c, t) if np.any(c > 1) else one,
+        data_rate=data_rate,
+        data_latency=data_latency,
+        shard_rate=rate(shard, t) if has_parts else data_rate,
+        shard_latency=latency(shard) if has_parts else data_latency,
+        copies_rate=rate(replicas / shard, t * shard) if has_parts else one,
+        expert_data_rate=(
+            rate(cand.expert_replicas, cand.expert_parallel * cand.expert_tensor_parallel) if has_experts else one
+        ),
         pipeline_rate=np.where(t * replicas * p <= domain, up, out),
     )
 
@@ -134,6 +140,8 @@ def _layer_communication(
     hidden_bytes = BYTES_16BIT * tokens * work.hidden_size
     shift = collectives.ring_shift_seconds(hidden_bytes, t, links.tensor_rate, links.tensor_latency)
     tensor = machine.tensor_exposed_fraction * np.where(t > 1, 4 * shift, 0.0)
+    if not np.any(c > 1) and not np.any(work.expert_count):
+        return _Waits(tensor, tensor, tensor, tensor)
     kv_bytes = BYTES_16BIT * tokens * work.kv_pair_width / t
     ring = (c - 1) * (kv_bytes / links.context_rate + machine.scale_up_hop_seconds)
     context = np.maximum(ring - calibration.context_overlap_fraction * core, 0.0)
@@ -185,7 +193,8 @@ def step_time(
     )
     norm_split = np.where(cand.uses_sequence_parallel > 0, t, 1.0)
     tokens = cand.micro_batch_size * work.sequence_length / c
-    links = _links(cand, machine)
+    has_experts = bool(np.any(work.expert_count))
+    links = _links(cand, machine, has_experts=has_experts)
     recompute = cand.recomputed_fraction
     layer = layer_compute(work, cand, machine, calibration, tokens, norm_split)
     wait = _layer_communication(work, cand, machine, links, calibration, tokens, layer.core)
@@ -196,7 +205,7 @@ def step_time(
     dense_backward = moe_backward = np.maximum(layer.dense_backward, host - wait.dense_backward)
     repeated = np.where(cand.recomputation == RECOMPUTATION_CODES[Recomputation.SELECTIVE], layer.core, 0.0)
     compute_dense = compute_moe = dense_forward * (1 + recompute) + dense_backward + repeated
-    if np.any(work.expert_count):
+    if has_experts:
         comm_moe = wait.moe_forward * (1 + recompute) + wait.moe_backward
         moe_host = calibration.moe_layer_host_seconds * machine.launch_factor
         moe_forward = np.maximum(layer.moe_forward, moe_host - wait.moe_forward)
@@ -245,17 +254,20 @@ def step_time(
     )
     stage_compute = stage_comm = np.zeros_like(tokens)
     for dense_layers, moe_layers, extra in compute_all:
-        compute = dense_layers * compute_dense + moe_layers * compute_moe + extra
-        comm = dense_layers * comm_dense + moe_layers * comm_moe + transfer
+        compute, comm = dense_layers * compute_dense, dense_layers * comm_dense
+        if has_experts:
+            compute, comm = compute + moe_layers * compute_moe, comm + moe_layers * comm_moe
+        compute, comm = compute + extra, comm + transfer
         slower = compute + comm > stage_compute + stage_comm
         stage_compute, stage_comm = np.where(slower, compute, stage_compute), np.where(slower, comm, stage_comm)
     stage_compute = stage_compute + calibration.micro_batch_overhead_seconds
 
     total_layers_dense = work.layer_count - (work.layer_count - work.dense_layer_count) * work.moe_share
     total_layers_moe = work.layer_count - total_layers_dense
-    mean_stage = (
-        total_layers_dense * (compute_dense + comm_dense) + total_layers_moe * (compute_moe + comm_moe) + head
-    ) / p + transfer
+    all_layers = total_layers_dense * (compute_dense + comm_dense)
+    if has_experts:
+        all_layers = all_layers + total_layers_moe * (compute_moe + comm_moe)
+    mean_stage = (all_layers + head) / p + transfer
     bubble = calibration.bubble_factor * (p - 1) / v * mean_stage
 
     data = _data_parallel_exposed(work, plan, cand, links, memory, calibration, stage_compute)
@@ -294,20 +306,25 @@ def _sharded_exposed(
     if work.is_quantized:
         weight_bytes = NF4_DOUBLE_QUANTIZED_BYTES if plan.double_quantization else NF4_BYTES
     copies = cand.data_parallel * cand.context_parallel / shard
+    is_copied = bool(np.any(copies > 1))
     is_split = cand.expert_parallel > 1
     ring = collectives.ring_shift_seconds
 
-    def exposed(parameters: FloatArray, experts: FloatArray, compute: tuple[FloatArray, FloatArray]) -> FloatArray:
-        sharded = parameters + np.where(is_split, 0.0, experts)
-        split = np.where(is_split, experts, 0.0)
+    def exposed(
+        parameters: FloatArray, experts: FloatArray | None, compute: tuple[FloatArray, FloatArray]
+    ) -> FloatArray:
+        sharded = parameters if experts is None else parameters + np.where(is_split, 0.0, experts)
 
         def shift(unit_bytes: float) -> FloatArray:
-            apart = ring(unit_bytes * split, cand.expert_replicas, links.expert_data_rate)
-            return ring(unit_bytes * sharded, shard, links.shard_rate, links.shard_latency) + apart
+            seconds = ring(unit_bytes * sharded, shard, links.shard_rate, links.shard_latency)
+            if experts is None:
+                return seconds
+            split = np.where(is_split, experts, 0.0)
+            return seconds + ring(unit_bytes * split, cand.expert_replicas, links.expert_data_rate)
 
         gather, scatter = shift(weight_bytes), shift(reduce_bytes) if reduce_bytes else np.zeros_like(t)
         # HSDP: gradients of each shard are all-reduced (two shifts) over the ranks that hold the same shard
-        replicate = 2 * ring(reduce_bytes * sharded / shard, copies, links.copies_rate)
+        replicate = 2 * ring(reduce_bytes * sharded / shard, copies, links.copies_rate) if is_copied else 0.0
         forward, backward = compute
         waits = np.maximum(gather - calibration.fsdp_overlap_fraction * forward, 0.0)
         total_backward = gather + scatter + replicate
@@ -316,7 +333,7 @@ def _sharded_exposed(
             np.minimum(gather, forward) + np.minimum(total_backward, backward)
         )
 
-    dense = exposed(work.dense_layer_parameters / t, np.zeros_like(t), dense_compute)
+    dense = exposed(work.dense_layer_parameters / t, None, dense_compute)
     if not np.any(work.expert_count):
         return dense, dense
     experts = work.expert_parameters / (cand.expert_parallel * cand.expert_tensor_parallel)
@@ -342,9 +359,10 @@ def _data_parallel_exposed(
     replicas = cand.data_parallel * cand.context_parallel
     bytes_moved = states.gradient_reduce + np.where(cand.zero_stage >= 1, BYTES_16BIT, states.gradient_reduce)
     seconds = collectives.ring_shift_seconds(bytes_moved * dense, replicas, links.data_rate, 2 * links.data_latency)
-    seconds = seconds + collectives.ring_shift_seconds(
-        bytes_moved * experts, cand.expert_replicas, links.expert_data_rate
-    )
+    if np.any(work.expert_count):
+        seconds = seconds + collectives.ring_shift_seconds(
+            bytes_moved * experts, cand.expert_replicas, links.expert_data_rate
+        )
     # a plain schedule leaves the last micro-batch to hide behind; interleaving finishes its chunks one after another,
     # (v - 1) p / v micro-batches apart in all
     p, v = cand.pipeline_parallel, cand.virtual_stage_count
@@ -371,9 +389,10 @@ def _optimizer_seconds(
     if work.is_frozen:
         held = np.full_like(held, work.adapter_parameters) / (cand.tensor_parallel * cand.pipeline_parallel)
         experts = np.zeros_like(held)
-    expert_shard = np.where(cand.expert_parallel > 1, cand.expert_replicas, cand.shard_group_size)
     local = (held - experts) / np.where(cand.zero_stage >= 1, cand.shard_group_size, 1.0)
-    local = local + experts / np.where(cand.zero_stage >= 1, expert_shard, 1.0)
+    if np.any(work.expert_count):
+        expert_shard = np.where(cand.expert_parallel > 1, cand.expert_replicas, cand.shard_group_size)
+        local = local + experts / np.where(cand.zero_stage >= 1, expert_shard, 1.0)
     seconds = per_parameter * local / machine.memory_bytes_per_second
     if plan.offload != "none":
         # gradients down, updated weights up; the host optimizer streams its states at about the link's rate

@@ -10,8 +10,7 @@ import numpy as np
 from advisor.calibration_data import current_calibration
 from advisor.engine.calibration import Calibration
 from advisor.engine.candidates import Candidates
-from advisor.engine.estimate import best_index
-from advisor.engine.evaluate import evaluate
+from advisor.engine.estimate import best_candidate
 from advisor.engine.fitting import available_bytes
 from advisor.engine.layouts import enumerate_layouts
 from advisor.engine.machine import Machine, domain_size, machine
@@ -45,8 +44,9 @@ class Job:
 
     def best(self, candidates: Candidates) -> int:
         """Memory and step time of every candidate, and the index of the fastest that fits."""
-        evaluated = evaluate(self.work, self.plan, candidates, self.rates, self.calibration)
-        return best_index(evaluated, candidates, available_bytes(self.gpu, self.plan))
+        budget = available_bytes(self.gpu, self.plan)
+        index, _values = best_candidate(self.work, self.plan, candidates, self.rates, self.calibration, budget)
+        return index
 
 
 def gpt3_on_a100() -> Job:

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from advisor.calibration_data import current_calibration
-from advisor.engine.estimate import best_index, estimate
+from advisor.engine.estimate import best_candidate, best_index, estimate
 from advisor.engine.evaluate import evaluate
 from advisor.engine.fitting import available_bytes
 from advisor.engine.layout_pool import Kind, LayoutPool, best_layouts
@@ -98,6 +98,20 @@ def test_pruned_equals_exhaustive(model, gpu_count):
     if pruned is not None:
         (best,) = pruned.evaluated.time.step_seconds / pruned.candidates.global_batch_size
         assert best == evaluated.time.step_seconds[index] / everything.global_batch_size[index]
+
+
+@pytest.mark.parametrize("budget", [1e9, 40e9, 70e9])
+def test_best_candidate_of_blocks_is_the_best_of_all(budget, monkeypatch):
+    job, on = plan(global_batch_size=512), cluster(gpu_count=64)
+    work, rates = workload(LLAMA3_70B, job), machine(on.gpu, 8, on.fabric, job, on.deployment, CALIBRATION)
+    everything = enumerate_layouts(LLAMA3_70B, job, LayoutRequest(), [64], 8)
+    whole = evaluate(work, job, everything, rates, CALIBRATION, budget)
+    monkeypatch.setattr("advisor.engine.estimate.BLOCK_SIZE", 97)
+    index, values = best_candidate(work, job, everything, rates, CALIBRATION, budget)
+    assert index == best_index(whole, everything, budget)
+    assert values.time.step_seconds[0] == whole.time.step_seconds[index]
+    assert values.memory.total_bytes[0] == whole.memory.total_bytes[index]
+    assert bool(values.memory.total_bytes[0] <= budget) == (budget > 1e9)
 
 
 def test_search_and_estimate_give_one_number():

@@ -50,6 +50,7 @@ class LayoutAnswer(TypedDict):
     zero_stage: int
     recomputation: str
     recomputed_layer_fraction: float
+    recomputed_parts: list[str]
     uses_sequence_parallel: bool
     shard_group_size: int | None
     gpu_count: int

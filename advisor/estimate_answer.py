@@ -154,6 +154,7 @@ def _layout_answer(estimate: Estimate) -> LayoutAnswer:
         zero_stage=layout.zero_stage,
         recomputation=layout.recomputation.value,
         recomputed_layer_fraction=layout.recomputed_layer_fraction,
+        recomputed_parts=[part.value for part in estimate.scenario.plan.recomputed_parts],
         uses_sequence_parallel=layout.uses_sequence_parallel,
         shard_group_size=layout.shard_group_size,
         gpu_count=layout.gpu_count,

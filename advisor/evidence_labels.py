@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from advisor.engine.specs import AttentionKernel, Optimizer, Precision, Recipe, Recomputation
+from advisor.engine.specs import AttentionKernel, Optimizer, Precision, Recipe, Recomputation, RecomputedPart
 
 FLASH_ATTENTION_YEAR = 2023  # training frameworks took it up that year (arXiv:2205.14135 is of mid-2022)
 SEQUENCE_PARALLEL_YEAR = 2023  # arXiv:2205.05198; its own rows state the setting
@@ -135,6 +135,13 @@ def recomputation_of(text: str) -> tuple[Recomputation | None, str]:
         return Recomputation(low), ""
     except ValueError:
         return None, f"recomputation: {text!r} not known, the least that fits"
+
+
+def recomputed_parts_of(notes: str) -> tuple[RecomputedPart, ...]:
+    """Modules that a row's notes name ("selective modules: moe,layernorm"), in the order of the enum."""
+    named = re.search(r"modules:? ([a-z_]+(?:\s*[+,]\s*[a-z_]+)*)", notes.lower())
+    words = re.split(r"\s*[+,]\s*", named[1]) if named else []
+    return tuple(part for part in RecomputedPart if part.value in words)
 
 
 def avoids_recomputation(framework: str, year: int) -> bool:

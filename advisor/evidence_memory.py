@@ -16,6 +16,8 @@ from advisor.engine.specs import (
     ModelSpec,
     Precision,
     Recipe,
+    Recomputation,
+    RecomputedPart,
     Scenario,
     TrainingPlan,
 )
@@ -36,6 +38,7 @@ from advisor.evidence_labels import (
     optimizer_of,
     recipe_of,
     recomputation_of,
+    recomputed_parts_of,
 )
 from advisor.evidence_memory_frameworks import held_model, held_plan, real_sequence_length
 from advisor.evidence_models import model_of
@@ -258,6 +261,11 @@ def _sequence_length(row: Mapping[str, str], model: ModelSpec, notes: list[str])
     return length
 
 
+def _recomputed_parts(row: Mapping[str, str], recipe: Recipe) -> tuple[RecomputedPart, ...]:
+    is_selective = recipe is Recipe.MEGATRON and recomputation_of(row["recompute"])[0] is Recomputation.SELECTIVE
+    return recomputed_parts_of(row["notes"]) if is_selective else ()
+
+
 def _plan(row: Mapping[str, str], model: ModelSpec, recipe: Recipe, notes: list[str]) -> TrainingPlan:
     method = _method(row, notes)
     optimizer, in_backward, note = optimizer_of(row["optimizer"])
@@ -303,6 +311,7 @@ def _plan(row: Mapping[str, str], model: ModelSpec, recipe: Recipe, notes: list[
         lora=_lora(row, method, notes),
         double_quantization="double quant" in low_notes or "gptq" in low_notes,
         offload={"params": "parameters", "optimizer": "optimizer"}.get(row["offload"], "none"),
+        recomputed_parts=_recomputed_parts(row, recipe),
         offload_activations=memory_note_cause_of(row["notes"]) == "activation_offload",
         optimizer_in_backward=in_backward,
         weight_bytes_per_parameter=states.weight,

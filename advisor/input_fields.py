@@ -12,7 +12,7 @@ from decimal import Decimal
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from advisor.engine.specs import AttentionKernel, Method, Optimizer, Precision, Recipe, Recomputation
+from advisor.engine.specs import AttentionKernel, Method, Optimizer, Precision, Recipe, Recomputation, RecomputedPart
 from advisor.input_kinds import (
     ESTIMATE,
     RECOMMENDATION,
@@ -259,6 +259,11 @@ LAYOUT_FIELDS = (
             (Recomputation.SELECTIVE.value, pgettext_lazy("recomputation", "Selective")),
             (Recomputation.FULL.value, pgettext_lazy("recomputation", "Full")),
         ),
+    ),
+    InputField(
+        name="recomputed_parts", pointer="/layout/recomputed_parts", kind=FieldKind.CHOICES, routes=_ESTIMATE_ONLY,
+        label=_("Recomputed parts"), choices=tuple((part.value, part.value) for part in RecomputedPart),
+        help=_("With selective recomputation, as Megatron-LM names its modules. Left out: the attention core."),
     ),
     InputField(
         name="uses_sequence_parallel", pointer="/layout/uses_sequence_parallel", kind=FieldKind.FLAG,

@@ -21,6 +21,7 @@ from advisor.engine.specs import (
     Problem,
     Recipe,
     Recomputation,
+    RecomputedPart,
 )
 from advisor.engine.units import bytes_per_second_from_gbit
 from advisor.input_fields import OBJECTS, TABLE
@@ -214,6 +215,7 @@ def _training(values: Mapping[str, Any], problems: tuple[Problem, ...]) -> dict[
         "uses_fused_loss": fused,
         "attention": AttentionKernel(values.get("attention", _default("attention"))),
         "offload": values.get("offload", _default("offload")),
+        "recomputed_parts": tuple(RecomputedPart(code) for code in values.get("recomputed_parts", ())),
         "lora": _lora(values) if method in (Method.LORA, Method.QLORA) else None,
         "deployment": DeploymentProfile(
             code=values.get("profile", _default("profile")),

@@ -18,6 +18,7 @@ from advisor.engine.specs import (
     Precision,
     Problem,
     Recipe,
+    RecomputedPart,
 )
 from advisor.ownership_fields import OwnershipChoice
 
@@ -93,6 +94,7 @@ class CheckedTraining:
     attention: AttentionKernel
     offload: str
     lora: LoraSpec | None
+    recomputed_parts: tuple[RecomputedPart, ...]
     deployment: DeploymentProfile
     pilot: PilotChoice | None = None
     programme_factor: float = 1.0  # GPU-hours of the programme over those of the run

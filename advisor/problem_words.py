@@ -58,6 +58,11 @@ SENTENCES: dict[str, str | Promise] = {
     "ffn_not_divisible": _(
         "Tensor parallelism of %(tensor_parallel)s does not divide the FFN width of %(ffn_size)s; take a divisor."
     ),
+    "parts_need_selective": _("Recomputed parts belong to selective recomputation; choose it, or leave the parts out."),
+    "parts_need_megatron": _(
+        "Recomputed parts are modules of Megatron-LM; the recipe %(recipe)s does not know them. Leave them out."
+    ),
+    "parts_not_in_model": _("The model has no layers of these parts: %(parts)s. Leave them out."),
     "shard_group_not_divisible": _(
         "Shard groups of %(shard_group_size)s do not divide the %(replicas)s data-parallel ranks; take a divisor."
     ),

@@ -122,6 +122,7 @@ def job_from(
         attention=checked.attention,
         lora=checked.lora,
         offload=checked.offload,
+        recomputed_parts=checked.recomputed_parts,
         memory_headroom_fraction=headroom,
     )
     return Job(

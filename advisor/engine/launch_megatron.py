@@ -234,6 +234,8 @@ def _training(plan: TrainingPlan, layout: Layout) -> list[str]:
             found.append("--use-precision-aware-optimizer")
     if layout.recomputation is Recomputation.SELECTIVE:
         found.append("--recompute-granularity selective")
+        if plan.recomputed_parts:
+            found.append(f"--recompute-modules {' '.join(plan.recomputed_parts)}")
     elif layout.recomputation is Recomputation.FULL:
         found += ["--recompute-granularity full", "--recompute-method uniform", "--recompute-num-layers 1"]
     return found

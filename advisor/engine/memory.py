@@ -31,7 +31,7 @@ from advisor.engine.buffers import (
 )
 from advisor.engine.calibration import Calibration
 from advisor.engine.candidates import Candidates, FloatArray
-from advisor.engine.saved_tensors import is_prepared_for_4_bit
+from advisor.engine.saved_tensors import DroppedTensors, is_prepared_for_4_bit
 from advisor.engine.specs import RECOMPUTATION_CODES, Recipe, Recomputation, TrainingPlan
 from advisor.engine.stages import PerRank, Stage, per_rank, stages
 from advisor.engine.units import BYTES_16BIT, BYTES_FP32
@@ -73,6 +73,8 @@ def activation_bytes_per_token(
     norm_split = np.where(cand.uses_sequence_parallel > 0, t, 1.0)
     core = saved.core / cand.context_parallel if work.is_eager else saved.core
     is_selective = cand.recomputation == RECOMPUTATION_CODES[Recomputation.SELECTIVE]
+    if saved.dropped is not None and not saved.dropped.has_core:
+        is_selective = np.zeros_like(is_selective)
     attention = saved.attention + np.where(is_selective, 0.0, core)
     outer = saved.outer / norm_split + saved.gathered
     dense = outer + (attention + saved.ffn_per_width * work.ffn_size) / t
@@ -89,6 +91,31 @@ def activation_bytes_per_token(
     shared = saved.ffn_per_width * work.shared_width / t
     moe = outer + attention / t + imbalance * routed + router + shared
     return dense, moe, recomputed
+
+
+def dropped_bytes_per_token(
+    work: Workload, cand: Candidates, plan: TrainingPlan, dropped: DroppedTensors, imbalance: float
+) -> tuple[FloatArray, FloatArray]:
+    """What stated parts of selective recomputation drop of a dense and of a mixture-of-experts layer, beside the core.
+
+    The terms are those of `activation_bytes_per_token`, so that no part drops more than the layer keeps. [B/token]
+    """
+    saved, t = work.saved, cand.tensor_parallel
+    norm_split = np.where(cand.uses_sequence_parallel > 0, t, 1.0)
+    is_selective = cand.recomputation == RECOMPUTATION_CODES[Recomputation.SELECTIVE]
+    ffn = saved.ffn_per_width * work.ffn_size if dropped.dense_ffn else 0.0
+    dense = dropped.dense_norms / norm_split + (dropped.attention + ffn) / t
+    moe = dropped.moe_norms / norm_split + dropped.attention / t
+    if work.expert_count:
+        routed = dropped.routed_per_width * work.routed_width
+        if dropped.routed_whole:
+            unit = BYTES_FP32 if plan.precision.value in ("fp32", "tf32") else BYTES_16BIT
+            dispatched = 2.0 * unit * work.experts_per_token * work.hidden_size * cand.expert_tensor_parallel
+            routed = dispatched + saved.ffn_per_width * work.routed_width
+            moe = moe + 2 * BYTES_FP32 * work.expert_count / norm_split
+        shared = saved.ffn_per_width * work.shared_width if dropped.shared else 0.0
+        moe = moe + (imbalance * routed + shared) / t
+    return np.where(is_selective, dense, 0.0), np.where(is_selective, moe, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +158,12 @@ def _common(
     if work.expert_count:
         kept_moe = kept_recomputed + (1 - share) * moe_token
         working_moe = np.where(share > 0, np.maximum(moe_token, dense_token) * tokens * wide, 0.0)
+    if work.saved.dropped is not None:  # the layer at work holds again what the parts drop of it
+        drops = dropped_bytes_per_token(work, cand, plan, work.saved.dropped, calibration.moe_imbalance_factor)
+        kept_dense, kept_moe = kept_dense - drops[0], kept_moe - drops[1]
+        working_dense = np.where(share > 0, working_dense, drops[0] * tokens)
+        has_dense = work.dense_layer_count > 0 or work.moe_share < 1
+        working_moe = np.where(share > 0, working_moe, (np.maximum(*drops) if has_dense else drops[1]) * tokens)
     return _Common(
         tokens=tokens,
         weight_shards=shards(3),

@@ -8,7 +8,19 @@ from __future__ import annotations
 import math
 
 from advisor.engine.machine import compute_precision, dense_peak
-from advisor.engine.specs import ClusterSpec, Layout, LayoutRequest, ModelSpec, Problem, TrainingPlan
+from advisor.engine.specs import (
+    ClusterSpec,
+    Layout,
+    LayoutRequest,
+    ModelSpec,
+    Problem,
+    Recipe,
+    Recomputation,
+    RecomputedPart,
+    TrainingPlan,
+)
+
+_EXPERT_PARTS = (RecomputedPart.MOE, RecomputedPart.MOE_ACTIVATION)
 
 
 def schedule_checks(model: ModelSpec, layout: Layout, micro_batch_count: int) -> list[Problem]:
@@ -32,6 +44,34 @@ def schedule_checks(model: ModelSpec, layout: Layout, micro_batch_count: int) ->
     return checks
 
 
+def _recomputed_part_problems(model: ModelSpec, plan: TrainingPlan, request: LayoutRequest) -> list[Problem]:
+    """Parts that nothing recomputes: without selective recomputation, in other recipes, of layers the model lacks."""
+    parts, field = plan.recomputed_parts, "/layout/recomputed_parts"
+    if not parts:
+        return []
+    if request.recomputation is not Recomputation.SELECTIVE:
+        return [Problem(field=field, code="parts_need_selective")]
+    if plan.recipe is not Recipe.MEGATRON:
+        return [Problem(field=field, code="parts_need_megatron", params={"recipe": plan.recipe.value})]
+    has_dense_layers = not model.is_moe or model.dense_layer_count > 0 or model.moe_layer_interval > 1
+    lacking = [
+        part.value
+        for part in parts
+        if (part in _EXPERT_PARTS and not model.is_moe)
+        or (
+            part is RecomputedPart.MLP
+            and model.is_moe
+            and not model.dense_layer_count
+            and model.moe_layer_interval == 1
+        )
+        or (part is RecomputedPart.SHARED_EXPERTS and not model.shared_expert_count)
+        or (part is RecomputedPart.MLA_UP_PROJECTION and not model.uses_mla)
+    ]
+    if not lacking:
+        return []
+    return [Problem(field=field, code="parts_not_in_model", params={"parts": ", ".join(lacking)})]
+
+
 def find_problems(model: ModelSpec, plan: TrainingPlan, cluster: ClusterSpec, request: LayoutRequest) -> list[Problem]:
     """Contradictions between fields, before anything is computed. Every cross-field rule of a scenario lives here."""
     problems: list[Problem] = []
@@ -44,6 +84,7 @@ def find_problems(model: ModelSpec, plan: TrainingPlan, cluster: ClusterSpec, re
                 params={"gpu": cluster.gpu.name, "precision": plan.precision.value, "offered": offered},
             )
         )
+    problems += _recomputed_part_problems(model, plan, request)
     t, p, c = request.tensor_parallel, request.pipeline_parallel, request.context_parallel
     v, x = request.virtual_stage_count, request.expert_parallel
     # experts are split over ranks of one stage

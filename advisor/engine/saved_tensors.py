@@ -11,13 +11,23 @@ References
 ----------
 .. [1] V. Korthikanti et al., "Reducing Activation Recomputation in Large Transformer Models", arXiv:2205.05198.
 .. [2] PyTorch, tools/autograd/derivatives.yaml (saved operands of mul, mm, native_layer_norm, silu, native_dropout).
+.. [3] Megatron-LM, megatron/core/transformer/transformer_config.py (recompute_modules): core_attn, mlp and moe run
+   under a checkpoint that keeps their input; layernorm, moe_act and mla_up_proj discard their output and make it again.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from advisor.engine.specs import AttentionKernel, Method, ModelSpec, Precision, Recipe, TrainingPlan
+from advisor.engine.specs import (
+    AttentionKernel,
+    Method,
+    ModelSpec,
+    Precision,
+    Recipe,
+    RecomputedPart,
+    TrainingPlan,
+)
 from advisor.engine.units import BYTES_16BIT, BYTES_FP8, BYTES_FP32
 
 EAGER_SCORE_BYTES = 5.0  # softmax output 2, dropout mask 1, dropout output 2 per score [1]
@@ -33,6 +43,20 @@ FP8_PRECISIONS = (Precision.FP8, Precision.MXFP8, Precision.FP4)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DroppedTensors:
+    """Bytes per token of one layer that selective recomputation of stated parts drops [3]_, split as they are kept."""
+
+    has_core: bool  # the attention core's part
+    dense_norms: float  # norm outputs of a dense layer, split along the tensor group under sequence parallelism
+    moe_norms: float
+    attention: float  # queries, keys and values that MLA projects up
+    dense_ffn: bool  # the whole FFN of a dense layer
+    routed_per_width: float  # of one unit of the routed experts' width
+    routed_whole: bool  # dispatched tokens, experts and router
+    shared: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SavedTensors:
     """Bytes per token of one layer. `outer` splits over tensor ranks only under sequence parallelism."""
 
@@ -45,6 +69,7 @@ class SavedTensors:
     # what per-operation checkpoints of PyTorch keep; None where selective means the attention core alone
     per_operation_outer: float | None
     per_operation_ffn: float
+    dropped: DroppedTensors | None  # what stated parts of selective recomputation drop; None: no part is stated
 
 
 def _is_megatron(plan: TrainingPlan) -> bool:
@@ -110,6 +135,32 @@ def _ffn_per_width(model: ModelSpec, plan: TrainingPlan, unit: int) -> float:
     return float(unit * (4 if model.gated_ffn else 2))
 
 
+def _up_projection_width(model: ModelSpec) -> int:
+    """Elements of MLA's queries, keys and up-projected keys and values; the attention output is not among them."""
+    qk = model.qk_nope_head_size + model.qk_rope_head_size
+    return model.head_count * (2 * qk + model.qk_nope_head_size + (model.v_head_size or model.head_size))
+
+
+def _dropped(model: ModelSpec, plan: TrainingPlan, unit: int) -> DroppedTensors | None:
+    parts = plan.recomputed_parts
+    if not parts:
+        return None
+    norm_output = float((BYTES_FP8 if plan.precision in FP8_PRECISIONS else unit) * model.hidden_size)
+    has_norms = RecomputedPart.LAYERNORM in parts
+    # the norm before a dense FFN is fused with its first matrix and falls under the FFN's own checkpoint
+    dense_norms = 2 * norm_output if has_norms else norm_output if RecomputedPart.MLP in parts else 0.0
+    return DroppedTensors(
+        has_core=RecomputedPart.CORE_ATTENTION in parts,
+        dense_norms=dense_norms,
+        moe_norms=2 * norm_output if has_norms else 0.0,
+        attention=float(unit * _up_projection_width(model)) if RecomputedPart.MLA_UP_PROJECTION in parts else 0.0,
+        dense_ffn=RecomputedPart.MLP in parts,
+        routed_per_width=float(unit) if RecomputedPart.MOE_ACTIVATION in parts else 0.0,
+        routed_whole=RecomputedPart.MOE in parts,
+        shared=RecomputedPart.MOE in parts or RecomputedPart.SHARED_EXPERTS in parts,
+    )
+
+
 def saved_tensors(model: ModelSpec, plan: TrainingPlan, adapted_width: int) -> SavedTensors:
     """Bytes that one layer keeps per token; `adapted_width` sums the input widths of its adapters."""
     unit = BYTES_FP32 if plan.precision in (Precision.FP32, Precision.TF32) else BYTES_16BIT
@@ -134,4 +185,5 @@ def saved_tensors(model: ModelSpec, plan: TrainingPlan, adapted_width: int) -> S
         checkpoint=float((BYTES_FP32 if is_prepared_for_4_bit(plan) else unit) * model.hidden_size),
         per_operation_outer=per_operation,
         per_operation_ffn=float(unit),
+        dropped=_dropped(model, plan, unit),
     )

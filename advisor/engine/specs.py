@@ -67,6 +67,18 @@ RECOMPUTATION_CODES: dict[Recomputation, int] = {
 }
 
 
+class RecomputedPart(StrEnum):
+    """Module that selective recomputation drops and computes again: the names of Megatron-LM's --recompute-modules."""
+
+    CORE_ATTENTION = "core_attn"
+    MLP = "mlp"  # of dense layers
+    LAYERNORM = "layernorm"
+    MOE_ACTIVATION = "moe_act"
+    MOE = "moe"
+    SHARED_EXPERTS = "shared_experts"
+    MLA_UP_PROJECTION = "mla_up_proj"
+
+
 class AttentionKernel(StrEnum):
     FLASH = "flash"
     EAGER = "eager"
@@ -237,6 +249,8 @@ class TrainingPlan:
     offload: str = "none"  # none | optimizer | parameters
     offload_activations: bool = False  # inputs of recomputed layers rest in host memory
     optimizer_in_backward: bool = False
+    # what selective recomputation computes again; empty: as the framework does unasked (Megatron: the attention core)
+    recomputed_parts: tuple[RecomputedPart, ...] = ()
     whole_gradients: bool = False  # gradients accumulate unsharded (FSDP under no_sync)
     # what the data type of the parameters themselves is (recipe override), bytes; None: the recipe's own
     weight_bytes_per_parameter: float | None = None

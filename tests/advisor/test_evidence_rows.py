@@ -9,7 +9,14 @@ import pytest
 from advisor.engine.parameters import parameter_count
 from advisor.engine.specs import AttentionKernel, Method, Optimizer, Precision, Recipe, Recomputation
 from advisor.evidence import calibration_runs, read_memory, read_runs
-from advisor.evidence_labels import lora_targets_of, precision_of, recipe_of, recomputation_of, sharding_of
+from advisor.evidence_labels import (
+    lora_targets_of,
+    precision_of,
+    recipe_of,
+    recomputation_of,
+    recomputed_parts_of,
+    sharding_of,
+)
 from advisor.evidence_memory import memory_from_row
 from advisor.evidence_models import parameter_count_in_name, usual_head_count
 from advisor.evidence_runs import default_batch_tokens, run_from_row
@@ -236,6 +243,21 @@ def test_unknown_recomputation_is_left_open():
 )
 def test_lora_targets(text, targets, embeddings):
     assert lora_targets_of(text) == (targets, embeddings, "")
+
+
+@pytest.mark.parametrize(
+    ("notes", "parts"),
+    [
+        ("selective modules: moe,layernorm; GBS 16", ("layernorm", "moe")),
+        ("VPP 5, DP 2, GBS 32; recompute modules mlp + core_attn", ("core_attn", "mlp")),
+        ("modules mla_up_proj+mlp", ("mlp", "mla_up_proj")),
+        ("modules none (control [])", ()),
+        ("selective modules: []; mock data", ()),
+        ("no word of it", ()),
+    ],
+)
+def test_recomputed_parts(notes, parts):
+    assert recomputed_parts_of(notes) == parts
 
 
 def test_batch_by_model_size():

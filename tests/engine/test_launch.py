@@ -19,6 +19,7 @@ from advisor.engine.specs import (
     Precision,
     Recipe,
     Recomputation,
+    RecomputedPart,
 )
 from tests.engine.launch_cases import DEEPSEEK, LAYOUT, LLAMA
 from tests.engine.launch_cases import arguments_of as _arguments
@@ -57,6 +58,11 @@ class TestMegatron:
             "--global-batch-size 1024",
             "--recompute-granularity selective",
         } <= _arguments(_request())
+
+    def test_recomputed_modules(self):
+        plan = _plan(recomputed_parts=(RecomputedPart.MLP, RecomputedPart.LAYERNORM))
+        assert "--recompute-modules mlp layernorm" in _arguments(_request(plan=plan))
+        assert not any("--recompute-modules" in argument for argument in _arguments(_request()))
 
     def test_model(self):
         assert {

@@ -11,7 +11,7 @@ from advisor.calibration_data import current_calibration
 from advisor.engine.estimate import estimate
 from advisor.engine.layouts import enumerate_layouts
 from advisor.engine.problems import find_problems, schedule_checks
-from advisor.engine.specs import Layout, LayoutRequest, Precision, Recomputation, Scenario
+from advisor.engine.specs import Layout, LayoutRequest, Precision, Recipe, Recomputation, RecomputedPart, Scenario
 from tests.engine.cases import A100, H100, LLAMA3_70B, LLAMA31_405B, MIXTRAL_8X7B, cluster, plan
 
 
@@ -77,6 +77,17 @@ def test_tensor_groups_divide_the_ffn_width():
     odd = replace(LLAMA3_70B, ffn_size=28_668)  # 4 x 7167
     assert found(odd, tensor_parallel=8)["ffn_not_divisible"] == {"tensor_parallel": 8, "ffn_size": 28_668}
     assert found(odd, tensor_parallel=4) == {}
+
+
+def test_recomputed_parts_need_the_setting_the_framework_and_the_layers_that_have_them():
+    job = plan(recomputed_parts=(RecomputedPart.MOE, RecomputedPart.MLP, RecomputedPart.MLA_UP_PROJECTION))
+    assert found(job=job) == {"parts_need_selective": {}}
+    chosen = {"recomputation": Recomputation.SELECTIVE}
+    assert found(job=replace(job, recipe=Recipe.FSDP), **chosen) == {"parts_need_megatron": {"recipe": "fsdp"}}
+    assert found(job=job, **chosen) == {"parts_not_in_model": {"parts": "moe, mla_up_proj"}}
+    assert found(MIXTRAL_8X7B, job=plan(recomputed_parts=(RecomputedPart.MOE,)), **chosen) == {}
+    every = found(MIXTRAL_8X7B, job=plan(recomputed_parts=tuple(RecomputedPart)), **chosen)
+    assert every == {"parts_not_in_model": {"parts": "mlp, shared_experts, mla_up_proj"}}
 
 
 def test_shard_groups_divide_the_replicas():

@@ -58,12 +58,7 @@ def _recomputed_part_problems(model: ModelSpec, plan: TrainingPlan, request: Lay
         part.value
         for part in parts
         if (part in _EXPERT_PARTS and not model.is_moe)
-        or (
-            part is RecomputedPart.MLP
-            and model.is_moe
-            and not model.dense_layer_count
-            and model.moe_layer_interval == 1
-        )
+        or (part is RecomputedPart.MLP and not has_dense_layers)
         or (part is RecomputedPart.SHARED_EXPERTS and not model.shared_expert_count)
         or (part is RecomputedPart.MLA_UP_PROJECTION and not model.uses_mla)
     ]

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from django.urls import NoReverseMatch, reverse
 from django.utils.translation import gettext as _
@@ -16,6 +16,7 @@ from django.utils.translation import ngettext, pgettext
 
 from advisor import charts, charts_choice, figures
 from advisor.answer_changes import key_figures, token
+from advisor.answer_tables import headline
 from advisor.assumptions_page import assumption_rows
 from advisor.calculation import calculation
 from advisor.exclusions import exclusions
@@ -68,15 +69,21 @@ def result_context(
     compared = candidates(answer)
     nearest_rejections, other_rejections = fallen_out(answer, compared)
     rows = assumption_rows(answer, query)
+    sizing_url = f"{origin}{reverse('advisor:sizing')}?{query}"
+    share_url = f"{sizing_url}&{urlencode({'seen': token(key_figures(answer))})}"
     context: dict[str, Any] = {
         "answer": answer,
         "deadline_seconds": deadline_seconds,
         "asked_parameter_count": asked_parameter_count(checked, answer),
         "compare_url": f"{reverse('advisor:compare')}?{query}",
-        "canonical_url": f"{origin}{reverse('advisor:sizing')}?{query}",
+        "canonical_url": sizing_url,
         "api_url": _api_url(origin, query),
         "quote_links": quote_links(query) if best else [],
-        "share_url": f"{origin}{reverse('advisor:sizing')}?{query}&{urlencode({'seen': token(key_figures(answer))})}",
+        "share_url": share_url,
+        "recent_title": _recent_title(checked, answer),
+        "mail_url": _mail_url(share_url, answer),
+        "qr_url": f"{reverse('advisor:share-qr')}?{urlsplit(share_url).query}",
+        "oembed_url": f"{origin}{reverse('advisor:oembed')}?{urlencode({'url': sizing_url, 'format': 'json'})}",
         "canonical_query": query,
         "scenario_compare_url": f"{reverse('advisor:compare')}?{urlencode({'s': query})}",
         "request_quote_url": _optional("request-quote", query),
@@ -159,6 +166,24 @@ def asked_parameter_count(checked: CheckedRecommendation, answer: Mapping[str, A
 
 def _title(best: Mapping[str, Any] | None) -> str:
     return f"{best['gpu_count']} × {best['gpu_name']}" if best else ""
+
+
+def _recent_title(checked: CheckedRecommendation, answer: Mapping[str, Any]) -> str:
+    """The case and its answer in one line, for the list that the visitor's browser keeps."""
+    best, tokens = answer["recommended"], answer["training"]["tokens"]
+    asked = [figures.format_si_count(asked_parameter_count(checked, answer))]
+    if tokens:
+        asked.append(_("%(tokens)s tokens") % {"tokens": figures.format_si_count(tokens)})
+    seconds = best["estimate"]["time"]["training_seconds"] if best else None
+    found = [_title(best), figures.format_days(seconds) if seconds else ""]
+    return f"{' · '.join(asked)} → {', '.join(filter(None, found))}"
+
+
+def _mail_url(link: str, answer: Mapping[str, Any]) -> str:
+    """A mail of one's own program, with the estimate in its subject and the link in its text."""
+    said = headline(answer)
+    fields = {"subject": said, "body": "\r\n".join((said, link))}
+    return f"mailto:?{urlencode(fields, quote_via=quote)}"
 
 
 def _announcement(answer: Mapping[str, Any]) -> str:

@@ -168,6 +168,7 @@ def compare_scenarios(request: HttpRequest) -> HttpResponse:
         "only": only,
         "queries": queries,
         "is_full": len(queries) >= MAX_SCENARIOS,
+        "page_url": _address(queries),
         "toggle_url": _address(queries, only=not only),
         "files": [(kind.upper(), f"{_address(queries)}&format={kind}") for kind in WRITERS],
         "max_compared": MAX_SCENARIOS,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import path, re_path
 
-from advisor import download_views, embed_views, scenario_views, views
+from advisor import download_views, embed_views, scenario_views, share_views, views
 
 app_name = "advisor"
 urlpatterns = [
@@ -18,6 +18,8 @@ urlpatterns = [
         scenario_views.scenario_step,
         name="scenario-step",
     ),
+    path("share.svg", share_views.qr_code, name="share-qr"),
+    path("oembed", share_views.oembed, name="oembed"),
     path("embed", embed_views.embed_docs, name="embed-docs"),
     path("embed/sizer", embed_views.sizer, name="embed-sizer"),
     path("embed.js", embed_views.loader, name="embed-loader"),

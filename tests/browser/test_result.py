@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, Error, Page, Route, expect
 
 from tests.browser.test_sizing import CASE, GPU, PATIENCE, answered, fill, query_of
 
@@ -93,17 +94,13 @@ def test_a_late_answer_does_not_replace_a_newer_one(page: Page) -> None:
     page.wait_for_url(re.compile("tokens=4e12"), timeout=PATIENCE)
     answered(page)
     newest = page.locator("#result-heading").inner_text()
-    for route in held:
-        route.abort()
-    page.wait_for_timeout(300)
+    assert held
+    for route in held:  # the older answer comes now, whole, to a request that the page has given up
+        with contextlib.suppress(Error):
+            route.continue_()
+    page.wait_for_timeout(500)
     expect(page.locator("#result-heading")).to_have_text(newest, use_inner_text=True)
     assert query_of(page)["tokens"] == ["4e12"]
-
-
-def test_at_twice_the_size_nothing_runs_out(page: Page) -> None:
-    page.set_viewport_size({"width": 640, "height": 450})  # 1280 x 900 at 200 %
-    page.goto(f"{CASE}&lang=zh-Hans")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 640
 
 
 def test_the_frame_grows_with_its_answer_and_tells_it(page: Page, site: str) -> None:

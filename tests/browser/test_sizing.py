@@ -64,6 +64,7 @@ def test_a_change_updates_by_itself_and_history_walks_through_the_answers(page: 
     expect(page.locator("#result-heading")).to_have_text(first, timeout=PATIENCE, use_inner_text=True)
     expect(page.locator("#id_tokens")).to_have_value("100B")
     expect(page.locator("header")).to_be_visible()
+    page.wait_for_load_state()  # going back loads the page anew: its scripts have to listen before the next step
     page.go_forward()
     expect(page.locator("#result-heading")).to_have_text(second, timeout=PATIENCE, use_inner_text=True)
     page.reload()
@@ -144,26 +145,6 @@ def test_without_javascript(browser: Browser, browser_context_args: dict[str, An
     page.locator(".theme-switch button[value=dark]").click()
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     context.close()
-
-
-@pytest.mark.parametrize("lang", ["en", "zh-Hans"])
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/?",
-        f"{CASE}&",
-        f"/compare{CASE[1:]}&",
-        "/compare?s=v%3D1&",
-        "/method?",
-        "/validation?",
-        "/glossary?",
-        "/embed?",
-    ],
-)
-def test_nothing_runs_out_of_a_narrow_screen(page: Page, path: str, lang: str) -> None:
-    page.set_viewport_size({"width": 320, "height": 700})
-    page.goto(f"{path}lang={lang}")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 320
 
 
 def test_a_narrow_screen_folds_the_form_once_there_is_an_answer(page: Page) -> None:

@@ -25,8 +25,9 @@ from advisor.engine.candidates import Candidates, FloatArray, concatenate
 from advisor.engine.evaluate import BLOCK_SIZE, Evaluated, join_times, take_fields
 from advisor.engine.layouts import PARTIAL_FRACTIONS
 from advisor.engine.machine import Machine
-from advisor.engine.memory import MemoryArrays, least_total_bytes, memory_per_gpu
-from advisor.engine.scenario_stack import stacked
+from advisor.engine.memory import NeededMemory, memory_per_gpu, needed_memory
+from advisor.engine.operations import LayerCosts, layer_costs
+from advisor.engine.scenario_stack import rows_of, stacked
 from advisor.engine.specs import RECOMPUTATION_CODES, Recomputation, TrainingPlan
 from advisor.engine.timing import TimeArrays, step_time
 from advisor.engine.workload import Workload
@@ -38,6 +39,9 @@ SECOND_COUNT = 128
 # rounding of the floor's own sum; and start-up times of context groups, which the floor counts and full sharding hides
 ROUNDING = 1 - 1e-9
 CONTEXT_SLACK = 0.99
+
+
+LARGEST_TABLE = 2**22  # values above are numbered by sorting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +60,14 @@ class BestLayouts:
     candidates: Candidates
     evaluated: Evaluated
     layout_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Rates of several kinds side by side, and what a layer costs on each."""
+
+    machine: Machine
+    costs: LayerCosts
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +93,9 @@ class LayoutPool:
         self.work, self.plan, self.candidates, self.calibration = work, plan, cand, calibration
         self.gpu_counts = cand.gpu_count
         self.shares = (0.0, *PARTIAL_FRACTIONS, 1.0) if tries_shares else (0.0,)
-        unknown = np.full(len(cand), np.nan)
-        self._least = [unknown.copy() for _share in self.shares]
-        self._held, self._held_experts = unknown.copy(), unknown.copy()
+        # by place of the share and row; NaN where not evaluated yet
+        self._least = np.full((len(self.shares), len(cand)), np.nan)
+        self._held, self._held_experts = np.zeros(len(cand)), np.zeros(len(cand))
 
     def rows_of(self, size: int) -> slice:
         return slice(
@@ -103,36 +115,41 @@ class LayoutPool:
         `least` and `more` are the row's floor of time and what all recomputation adds, `best` is the time to beat.
         """
         found = np.full(rows.size, -1)
-        last = len(self.shares) - 1
-        found[self._least_bytes(rows, 0) <= budgets] = 0
-        waiting = np.flatnonzero(found < 0)
-        for share in range(1, last + 1):
-            waiting = waiting[least[waiting] + self.shares[share] * more[waiting] <= best[waiting]]
-            if share == 1:  # what does not fit with everything recomputed never fits
-                waiting = waiting[self._least_bytes(rows[waiting], last) <= budgets[waiting]]
-            fits = self._least_bytes(rows[waiting], share) <= budgets[waiting]
-            found[waiting[fits]] = share
-            waiting = waiting[~fits]
+        found[self._least_bytes(rows, slice(0, 1))[0] <= budgets] = 0
+        if len(self.shares) == 1:
+            return found
+        waiting = np.flatnonzero((found < 0) & (least + self.shares[1] * more <= best))
+        fits = self._least_bytes(rows[waiting], slice(1, None)) <= budgets[waiting]
+        share = np.argmax(fits, axis=0) + 1
+        in_time = least[waiting] + np.array(self.shares)[share] * more[waiting] <= best[waiting]
+        found[waiting] = np.where(np.any(fits, axis=0) & in_time, share, -1)
         return found
 
-    def _least_bytes(self, rows: IntArray, share: int) -> FloatArray:
-        known = self._least[share]
-        if rows.size and np.any(np.isnan(known[rows])):
+    def _least_bytes(self, rows: IntArray, shares: slice) -> FloatArray:
+        """Least device memory at some places of `shares`, evaluated where it is not known; shape (places, rows)."""
+        known = self._least[shares]
+        missing = np.isnan(known[0])
+        if rows.size and np.any(missing[rows]):
             # small pools are evaluated whole: a call costs as much as a block of rows
-            missing = np.isnan(known)
-            if len(self.candidates) > BLOCK_SIZE:
+            if len(self.candidates) > BLOCK_SIZE // known.shape[0]:
                 asked = np.zeros_like(missing)
                 asked[rows] = True
                 missing &= asked
-            self._evaluate_memory(np.flatnonzero(missing), share)
-        return known[rows]
+            self._evaluate_memory(np.flatnonzero(missing), shares)
+        return known[:, rows]
 
-    def _evaluate_memory(self, rows: IntArray, share: int) -> None:
-        for start in range(0, rows.size, BLOCK_SIZE):
-            part = rows[start : start + BLOCK_SIZE]
-            cand = self.with_shares(part, np.full(part.size, share))
-            memory = memory_per_gpu(self.work, self.plan, cand, self.calibration)
-            self._least[share][part] = least_total_bytes(memory)
+    def _evaluate_memory(self, rows: IntArray, shares: slice) -> None:
+        values = np.array(self.shares)[shares]
+        size = BLOCK_SIZE // values.size
+        for start in range(0, rows.size, size):
+            part = rows[start : start + size]
+            cand = self.candidates.take(part)
+            if shares.start > 0:
+                # of what is recomputed only the share differs: an axis of its own, so that the rest is computed once
+                code = np.array([[float(RECOMPUTATION_CODES[Recomputation.FULL])]])
+                cand = replace(cand, recomputation=code, recomputed_fraction=values[:, np.newaxis])
+            memory = needed_memory(self.work, self.plan, cand, self.calibration)
+            self._least[shares, part] = memory.total_bytes
             self._held[part] = memory.stage_parameters
             self._held_experts[part] = memory.stage_expert_parameters
 
@@ -140,23 +157,39 @@ class LayoutPool:
         """Least device memory that each row can need with nothing recomputed, and at any share recomputed. [B]"""
         cand = self.candidates
         place, first = _alike(
-            (cand.tensor_parallel, cand.pipeline_parallel, cand.context_parallel, self.gpu_counts),
-            (cand.expert_parallel, cand.expert_tensor_parallel, cand.zero_stage, cand.uses_sequence_parallel),
+            cand.tensor_parallel,
+            cand.pipeline_parallel,
+            cand.context_parallel,
+            self.gpu_counts,
+            cand.expert_parallel,
+            cand.expert_tensor_parallel,
+            cand.zero_stage,
+            cand.uses_sequence_parallel,
         )
         one = np.ones(first.size)
         alike = replace(cand.take(first), micro_batch_size=one, micro_batch_count=one, virtual_stage_count=one)
         least = []
         for share in (self.shares[0], self.shares[-1]):
             some = _recomputing(alike, np.full(first.size, share))
-            least.append(least_total_bytes(memory_per_gpu(self.work, self.plan, some, self.calibration)))
+            least.append(needed_memory(self.work, self.plan, some, self.calibration).total_bytes)
         return least[0][place], np.min(least, axis=0)[place]
 
     def time_floors(self, kinds: Sequence[Kind]) -> list[tuple[FloatArray, FloatArray]]:
         """For each kind a lower bound of every row's step time per sequence, and what all recomputation adds. [s]"""
+        passes, place, least, more = self.pass_floors(kinds)
+        return [(passes * least[at][place], passes * more[at][place]) for at in range(len(kinds))]
+
+    def pass_floors(self, kinds: Sequence[Kind]) -> tuple[FloatArray, IntArray, FloatArray, FloatArray]:
+        """Factor and group of each row; for each kind and group the floor of one pass, and what recomputation adds."""
         cand = self.candidates
         place, first = _alike(
-            (cand.tensor_parallel, cand.context_parallel, cand.micro_batch_size),
-            (cand.expert_parallel, cand.expert_tensor_parallel, cand.uses_sequence_parallel, cand.recomputation),
+            cand.tensor_parallel,
+            cand.context_parallel,
+            cand.micro_batch_size,
+            cand.expert_parallel,
+            cand.expert_tensor_parallel,
+            cand.uses_sequence_parallel,
+            cand.recomputation,
         )
         one = np.ones(first.size)
         alike = cand.take(first)
@@ -170,37 +203,41 @@ class LayoutPool:
             shard_group_size=alike.context_parallel,
         )
         fixed = self.calibration.step_overhead_seconds + self.calibration.micro_batch_overhead_seconds
-        owner = np.repeat(np.arange(len(kinds)), first.size)
-        nothing = np.zeros(owner.size)
-        wholes = []
-        for share in (0.0, self.shares[-1]):
-            many = _recomputing(alike, np.full(first.size, share)).take(np.tile(np.arange(first.size), len(kinds)))
-            step = self.step_seconds(many, kinds, owner, nothing, nothing).step_seconds
-            slack = np.where(many.context_parallel > 1, CONTEXT_SLACK, ROUNDING)
-            wholes.append((np.maximum(step - fixed, 0.0) * slack).reshape(len(kinds), first.size))
+        machines = stacked([kind.rates for kind in kinds], np.arange(len(kinds))[:, np.newaxis])
+        size = max(BLOCK_SIZE // len(kinds), 1)
+        parts = []
+        for start in range(0, first.size, size):
+            block = alike.take(slice(start, start + size))
+            nothing = np.zeros(len(block))
+            held = NeededMemory(nothing, nothing, nothing)
+            wholes = []
+            for share in (0.0, self.shares[-1]):
+                some = _recomputing(block, np.full(nothing.size, share))
+                step = step_time(self.work, self.plan, some, machines, held, self.calibration).step_seconds
+                slack = np.where(some.context_parallel > 1, CONTEXT_SLACK, ROUNDING)
+                wholes.append(np.broadcast_to(np.maximum(step - fixed, 0.0) * slack, (len(kinds), nothing.size)))
+            parts.append((wholes[0], wholes[1] - wholes[0]))
+        least, more = (np.concatenate(wholes, axis=1) for wholes in zip(*parts, strict=True))
         p, v, m = cand.pipeline_parallel, cand.virtual_stage_count, cand.micro_batch_count
         passes = (m + self.calibration.bubble_factor * (p - 1) / v) / (p * cand.global_batch_size)
         doublings = np.log2(np.maximum(self.gpu_counts / kinds[0].rates.domain_size, 1.0))  # one domain in a pool
         passes = passes * (1 + self.calibration.straggler_fraction_per_doubling * doublings)
-        return [(passes * least[place], passes * (most - least)[place]) for least, most in zip(*wholes, strict=True)]
+        return passes, place, least, more
 
-    def step_seconds(
-        self, cand: Candidates, kinds: Sequence[Kind], owner: IntArray, held: FloatArray, held_experts: FloatArray
-    ) -> TimeArrays:
-        """Step time of rows of several kinds side by side."""
+    def rates(self, kinds: Sequence[Kind]) -> Rates:
+        machines = stacked([kind.rates for kind in kinds], np.arange(len(kinds)))
+        return Rates(machines, layer_costs(self.work, machines, self.calibration))
+
+    def timed(self, rates: Rates, owner: IntArray, rows: IntArray, shares: IntArray) -> TimeArrays:
+        """Step time of rows of several kinds side by side, at their shares; their memory is known."""
         parts = []
         for start in range(0, max(owner.size, 1), BLOCK_SIZE):
             part = slice(start, start + BLOCK_SIZE)
-            rates = stacked([kind.rates for kind in kinds], owner[part])
-            memory = _held_memory(held[part], held_experts[part])
-            parts.append(step_time(self.work, self.plan, cand.take(part), rates, memory, self.calibration))
+            cand, own = self.with_shares(rows[part], shares[part]), rows_of(rates, owner[part])
+            held, experts = self._held[rows[part]], self._held_experts[rows[part]]
+            memory = NeededMemory(np.zeros_like(held), held, experts)
+            parts.append(step_time(self.work, self.plan, cand, own.machine, memory, self.calibration, own.costs))
         return join_times(parts)
-
-    def timed(self, kinds: Sequence[Kind], owner: IntArray, rows: IntArray, shares: IntArray) -> TimeArrays:
-        """Step time of rows of several kinds at their shares, whose memory is known."""
-        return self.step_seconds(
-            self.with_shares(rows, shares), kinds, owner, self._held[rows], self._held_experts[rows]
-        )
 
 
 def _recomputing(cand: Candidates, share: FloatArray) -> Candidates:
@@ -213,35 +250,26 @@ def _recomputing(cand: Candidates, share: FloatArray) -> Candidates:
     )
 
 
-def _alike(*groups: tuple[FloatArray, ...]) -> tuple[IntArray, IntArray]:
-    """Rows that agree in all columns: the number of each row's group, and the first row of each group."""
-    codes = np.zeros(groups[0][0].size, dtype=np.int64)
-    for columns in groups:
-        for column in columns:
-            codes = codes * (int(np.max(column, initial=0.0)) + 1) + column.astype(np.int64)
-        # numbered anew, so that the next columns have room below 2**63
-        _, first, codes = np.unique(codes, return_index=True, return_inverse=True)
+def _alike(*columns: FloatArray) -> tuple[IntArray, IntArray]:
+    """Rows that agree in all columns, which are small counts: the number of each row's group, and one row of each."""
+    codes, count = _numbered(columns[0].astype(np.int64))
+    for column in columns[1:]:
+        own, own_count = _numbered(column.astype(np.int64))
+        codes, count = _numbered(codes * own_count + own)
+    first = np.empty(count, dtype=np.int64)
+    first[codes] = np.arange(codes.size)
     return codes, first
 
 
-def _held_memory(held: FloatArray, held_experts: FloatArray) -> MemoryArrays:
-    """What step time takes of the memory: parameters of the fullest stage. The rest is unknown."""
-    unknown = np.full_like(held, np.nan)
-    return MemoryArrays(
-        weight_bytes=unknown,
-        gradient_bytes=unknown,
-        optimizer_bytes=unknown,
-        activation_bytes=unknown,
-        logits_bytes=unknown,
-        buffer_bytes=unknown,
-        allocated_bytes=unknown,
-        reserved_bytes=unknown,
-        overhead_bytes=unknown,
-        total_bytes=unknown,
-        pipeline_stage=unknown,
-        stage_parameters=held,
-        stage_expert_parameters=held_experts,
-    )
+def _numbered(codes: IntArray) -> tuple[IntArray, int]:
+    """Values counted through in their order, and how many there are."""
+    if np.max(codes, initial=0) > LARGEST_TABLE:
+        values, numbers = np.unique(codes, return_inverse=True)
+        return numbers, values.size
+    is_there = np.zeros(int(np.max(codes, initial=0)) + 1, dtype=np.bool_)
+    is_there[codes] = True
+    number = np.cumsum(is_there) - 1
+    return number[codes], int(number[-1]) + 1
 
 
 def best_layouts(pool: LayoutPool, kinds: Sequence[Kind]) -> list[BestLayouts | None]:
@@ -254,42 +282,54 @@ def best_layouts(pool: LayoutPool, kinds: Sequence[Kind]) -> list[BestLayouts | 
     whole_memory, least_memory = pool.memory_floors()
     if np.min(least_memory) > np.max(budgets, initial=0.0):
         return [None for _kind in kinds]
-    times = pool.time_floors(kinds)
+    # what fits no kind at any share is out of the question for all
+    alive = np.flatnonzero(least_memory <= np.max(budgets))
+    whole_memory, least_memory, counts = whole_memory[alive], least_memory[alive], pool.gpu_counts[alive]
+    passes, group, least_pass, more_pass = pool.pass_floors(kinds)
+    passes, group = passes[alive], group[alive]
     # where nothing recomputed does not fit, the smallest share is
-    floors = [
-        np.where(
-            least_memory > budget,
-            np.inf,
-            least + np.where(whole_memory > budget, pool.shares[min(1, len(pool.shares) - 1)], 0.0) * more,
-        )
-        for budget, (least, more) in zip(budgets, times, strict=True)
-    ]
-    waiting = [np.arange(rows.start, rows.stop) for rows in (pool.rows_of(size) for _at, size in asked)]
+    recomputing_pass = least_pass + pool.shares[min(1, len(pool.shares) - 1)] * more_pass
+    floors = np.empty((len(kinds), alive.size))
+    for at, budget in enumerate(budgets):
+        floor = np.where(whole_memory > budget, recomputing_pass[at][group], least_pass[at][group]) * passes
+        floors[at] = np.where(least_memory > budget, np.inf, floor)
+    sizes = np.array([size for _at, size in asked])
+    starts, stops = (np.searchsorted(counts, sizes, side=side).tolist() for side in ("left", "right"))
+    rates = pool.rates(kinds)
     best = np.full(len(asked), np.inf)
     tried: list[_Tried] = []
     for count in (FIRST_COUNT, SECOND_COUNT, None):
-        chosen: list[IntArray] = []
-        for turn, kind in enumerate(owner_of):
-            floor = floors[kind][waiting[turn]]
-            hopeful = (floor <= best[turn]) & (floor < np.inf)
-            rows, floor = waiting[turn][hopeful], floor[hopeful]
-            taken = rows.size if count is None else min(count, rows.size)
-            order = np.argpartition(floor, taken - 1) if taken < rows.size else np.arange(rows.size)
-            chosen.append(rows[order[:taken]])
-            waiting[turn] = rows[order[taken:]]
+        chosen = _most_hopeful(floors, owner_of, starts, stops, best, count)
         place = np.repeat(np.arange(len(asked)), [rows.size for rows in chosen])
         if place.size == 0:
             break
-        rows, owner = np.concatenate(chosen), owner_of[place]
-        least, more = (np.stack([floor[part] for floor in times])[owner, rows] for part in (0, 1))
+        hopeful, owner = np.concatenate(chosen), owner_of[place]
+        least, more = (passes[hopeful] * part[owner, group[hopeful]] for part in (least_pass, more_pass))
+        rows = alive[hopeful]
         shares = pool.smallest_shares(rows, budgets[owner], least, more, best[place])
         kept = shares >= 0
         place, rows, shares, owner = place[kept], rows[kept], shares[kept], owner[kept]
-        time = pool.timed(kinds, owner, rows, shares)
+        time = pool.timed(rates, owner, rows, shares)
         per_sequence = time.step_seconds / pool.candidates.global_batch_size[rows]
         np.minimum.at(best, place, per_sequence)
         tried.append(_Tried(place, rows, shares, per_sequence, time))
     return _winners(pool, kinds, owner_of, tried)
+
+
+def _most_hopeful(
+    floors: FloatArray, owner_of: IntArray, starts: list[int], stops: list[int], best: FloatArray, count: int | None
+) -> list[IntArray]:
+    """Of each place up to `count` rows of least floor that may beat its best; they are taken out of `floors`."""
+    chosen = []
+    limits = np.minimum(best, np.finfo(np.float64).max).tolist()
+    for kind, start, stop, limit in zip(owner_of.tolist(), starts, stops, limits, strict=True):
+        floor = floors[kind, start:stop]
+        rows = np.flatnonzero(floor <= limit)
+        if count is not None and count < rows.size:
+            rows = rows[np.argpartition(floor[rows], count - 1)[:count]]
+        floor[rows] = np.inf
+        chosen.append(rows + start)
+    return chosen
 
 
 def _winners(

@@ -365,6 +365,29 @@ def memory_per_gpu(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class NeededMemory:
+    """What decides whether candidates fit, and what step time takes of their memory."""
+
+    total_bytes: FloatArray  # with the allocator under pressure
+    stage_parameters: FloatArray
+    stage_expert_parameters: FloatArray
+
+
+def needed_memory(work: Workload, plan: TrainingPlan, cand: Candidates, calibration: Calibration) -> NeededMemory:
+    """`least_total_bytes` of `memory_per_gpu` and the parameters held, without the parts.
+
+    Shares of recomputed layers may have an axis of their own before that of the candidates.
+    """
+    allocated = held = held_experts = np.zeros_like(cand.tensor_parallel)
+    for stage, parts in _stages_bytes(work, plan, cand, calibration):
+        allocated = np.maximum(parts.allocated() * stage.exists, allocated)
+        held = np.maximum(held, parts.parameters * stage.exists)
+        held_experts = np.maximum(held_experts, parts.expert_parameters * stage.exists)
+    overhead = np.where(cand.gpu_count > 1, calibration.overhead_bytes_distributed, calibration.overhead_bytes_single)
+    return NeededMemory(allocated * PRESSED_RESERVED_FACTOR + overhead, held, held_experts)
+
+
 def least_total_bytes(memory: MemoryArrays) -> FloatArray:
     """Device memory with the allocator under pressure: what decides whether a candidate fits at all. [B]"""
     return memory.allocated_bytes * PRESSED_RESERVED_FACTOR + memory.overhead_bytes

@@ -184,20 +184,49 @@ class LayerCompute:
     core: FloatArray
 
 
+@dataclass(frozen=True, slots=True)
+class LayerCosts:
+    """Coefficients of one layer, which all layouts of a job on one kind of GPU have in common."""
+
+    dense_forward: LayerCost
+    dense_backward: LayerCost
+    core_forward: float
+    # of a mixture-of-experts layer: attention and shared experts, and routed experts; None where the job has none
+    shared_forward: LayerCost | None = None
+    shared_backward: LayerCost | None = None
+    routed_forward: ExpertCost | None = None
+    routed_backward: ExpertCost | None = None
+
+
+def layer_costs(work: Workload, machine: Machine, calibration: Calibration) -> LayerCosts:
+    overhead = machine.kernel_overhead_factor
+    costs = dense_layer_costs(work, machine, calibration, work.ffn_size, work.dense_ffn_count)
+    forward, backward = (cost.scaled(overhead) for cost in costs)
+    core_forward, _ = core_seconds(work, machine, calibration)
+    if not np.any(work.expert_count):
+        return LayerCosts(forward, backward, core_forward)
+    shared = dense_layer_costs(work, machine, calibration, work.shared_width, work.shared_ffn_count)
+    routed = expert_costs(work, machine, calibration)
+    return LayerCosts(
+        forward,
+        backward,
+        core_forward,
+        shared_forward=shared[0].scaled(overhead),
+        shared_backward=shared[1].scaled(overhead),
+        routed_forward=routed[0].scaled(overhead),
+        routed_backward=routed[1].scaled(overhead),
+    )
+
+
 def layer_compute(
-    work: Workload,
-    cand: Candidates,
-    machine: Machine,
-    calibration: Calibration,
-    tokens: FloatArray,
-    norm_split: FloatArray,
+    work: Workload, cand: Candidates, costs: LayerCosts, tokens: FloatArray, norm_split: FloatArray
 ) -> LayerCompute:
     """Seconds of one layer on the GPU, forward and backward.
 
     Parameters
     ----------
-    work, machine, calibration
-        The job, the achieved rates and the constants.
+    work, costs : Workload, LayerCosts
+        The job, and its coefficients on this kind of GPU.
     cand : Candidates, shape (N,)
     tokens, norm_split : ndarray, shape (N,)
         Tokens of a micro-batch on a context rank; ranks that split norms and residuals. [1]
@@ -208,25 +237,20 @@ def layer_compute(
         Arrays of shape (N,). [s]
     """
     t = cand.tensor_parallel
-    overhead = machine.kernel_overhead_factor
-    costs = dense_layer_costs(work, machine, calibration, work.ffn_size, work.dense_ffn_count)
-    forward, backward = (cost.scaled(overhead) for cost in costs)
-    dense_forward = forward.seconds(tokens, t, norm_split)
-    dense_backward = backward.seconds(tokens, t, norm_split)
-    core_forward, _ = core_seconds(work, machine, calibration)
-    core = core_forward * tokens / t
-    if np.any(work.expert_count):
-        costs = dense_layer_costs(work, machine, calibration, work.shared_width, work.shared_ffn_count)
-        forward, backward = (cost.scaled(overhead) for cost in costs)
-        routed_forward, routed_backward = (cost.scaled(overhead) for cost in expert_costs(work, machine, calibration))
+    dense_forward = costs.dense_forward.seconds(tokens, t, norm_split)
+    dense_backward = costs.dense_backward.seconds(tokens, t, norm_split)
+    core = costs.core_forward * tokens / t
+    routed_forward, routed_backward = costs.routed_forward, costs.routed_backward
+    shared_forward, shared_backward = costs.shared_forward, costs.shared_backward
+    if shared_forward and shared_backward and routed_forward and routed_backward:
         local, split = tokens / t, cand.expert_tensor_parallel
         experts_per_rank = work.expert_count / (cand.expert_parallel * cand.expert_tensor_parallel)
-        moe_forward = forward.seconds(tokens, t, norm_split) + (
+        moe_forward = shared_forward.seconds(tokens, t, norm_split) + (
             local * (routed_forward.routed + split * routed_forward.narrow)
             + experts_per_rank * routed_forward.weights
             + routed_forward.fixed
         )
-        moe_backward = backward.seconds(tokens, t, norm_split) + (
+        moe_backward = shared_backward.seconds(tokens, t, norm_split) + (
             local * (routed_backward.routed + split * routed_backward.narrow)
             + experts_per_rank * routed_backward.weights
             + routed_backward.fixed

@@ -78,6 +78,17 @@ def stacked(records: Sequence[Record], owner: IntArray) -> Record:
     return type(first)(**values)
 
 
+def rows_of(record: Record, owner: IntArray) -> Record:
+    """The record with row `owner[i]` of each of its arrays as row i; numbers stay."""
+    values: dict[str, Any] = {}
+    for item in fields(record):  # type: ignore[arg-type]
+        own = getattr(record, item.name)
+        if is_dataclass(own):
+            own = rows_of(own, owner)
+        values[item.name] = own[owner] if isinstance(own, np.ndarray) else own
+    return type(record)(**values)
+
+
 def evaluate_cases(estimate: Estimate, cases: Sequence[Case], calibration: Calibration) -> CaseTimes:
     """Step and training time of each case: the fastest that fits of the layouts near the estimate's own.
 

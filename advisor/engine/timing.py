@@ -22,8 +22,8 @@ from advisor.engine.buffers import NF4_BYTES, NF4_DOUBLE_QUANTIZED_BYTES
 from advisor.engine.calibration import Calibration
 from advisor.engine.candidates import Candidates, FloatArray, stage_layers
 from advisor.engine.machine import Machine
-from advisor.engine.memory import MemoryArrays
-from advisor.engine.operations import FLASH_BACKWARD_FLOPS, layer_compute
+from advisor.engine.memory import MemoryArrays, NeededMemory
+from advisor.engine.operations import FLASH_BACKWARD_FLOPS, LayerCosts, layer_compute, layer_costs
 from advisor.engine.specs import RECOMPUTATION_CODES, Recomputation, TrainingPlan
 from advisor.engine.units import BYTES_16BIT, BYTES_FP32
 from advisor.engine.workload import Workload, state_bytes
@@ -166,8 +166,9 @@ def step_time(
     plan: TrainingPlan,
     cand: Candidates,
     machine: Machine,
-    memory: MemoryArrays,
+    memory: MemoryArrays | NeededMemory,
     calibration: Calibration,
+    costs: LayerCosts | None = None,
 ) -> TimeArrays:
     """Seconds of one optimizer step of each candidate.
 
@@ -178,6 +179,8 @@ def step_time(
     cand, memory : Candidates, MemoryArrays, shape (N,)
         Layouts, and their parameters per stage.
     calibration : Calibration
+    costs : LayerCosts, optional
+        `layer_costs` of the same job, machine and constants, where they are known already.
 
     Returns
     -------
@@ -196,7 +199,7 @@ def step_time(
     has_experts = bool(np.any(work.expert_count))
     links = _links(cand, machine, has_experts=has_experts)
     recompute = cand.recomputed_fraction
-    layer = layer_compute(work, cand, machine, calibration, tokens, norm_split)
+    layer = layer_compute(work, cand, costs or layer_costs(work, machine, calibration), tokens, norm_split)
     wait = _layer_communication(work, cand, machine, links, calibration, tokens, layer.core)
     comm_dense = comm_moe = wait.dense_forward * (1 + recompute) + wait.dense_backward
     # the GPU idles where launching a layer takes the host longer than its kernels and its waits take
@@ -345,7 +348,7 @@ def _data_parallel_exposed(
     plan: TrainingPlan,
     cand: Candidates,
     links: _Links,
-    memory: MemoryArrays,
+    memory: MemoryArrays | NeededMemory,
     calibration: Calibration,
     micro_batch_seconds: FloatArray,
 ) -> FloatArray:
@@ -380,7 +383,7 @@ def _data_parallel_exposed(
 
 
 def _optimizer_seconds(
-    work: Workload, plan: TrainingPlan, cand: Candidates, machine: Machine, memory: MemoryArrays
+    work: Workload, plan: TrainingPlan, cand: Candidates, machine: Machine, memory: MemoryArrays | NeededMemory
 ) -> FloatArray:
     """Reads and writes of states, weights and gradients of the local shard; host transfers when offloaded."""
     states = state_bytes(plan)

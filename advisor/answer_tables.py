@@ -53,9 +53,9 @@ def headline(answer: Mapping[str, Any]) -> str:
     if time["training_seconds"] is None:
         return _("Estimate: %(servers)s servers of %(per)s × %(gpu)s, %(gpus)s GPUs") % words
     words |= {
-        "days": figures.format_days(time["training_seconds"]),
-        "low": figures.format_days(time["training_seconds_low"]),
-        "high": figures.format_days(time["training_seconds_high"]),
+        "days": figures.format_training_time(time["training_seconds"]),
+        "low": figures.format_training_time(time["training_seconds_low"]),
+        "high": figures.format_training_time(time["training_seconds_high"]),
     }
     return (
         _("Estimate: %(servers)s servers of %(per)s × %(gpu)s, %(gpus)s GPUs, %(days)s (%(low)s to %(high)s)") % words

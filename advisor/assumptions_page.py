@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -107,8 +108,8 @@ def _input_row(
     text = dict(choices).get(entered, entered)
     if assumed is not None and given is None:
         text = dict(choices).get(entered) or assumption_value(assumed)
-    elif not choices and row.unit:
-        text = f"{text}{figures.NO_BREAK_SPACE}{row.unit}"
+    elif not choices:
+        text = _written(text, row)
     return AssumptionRow(
         name=row.name,
         label=str(row.label),
@@ -122,6 +123,18 @@ def _input_row(
         choices=choices,
         pairs=tuple(pair for pair in pairs if pair[0] != name),
     )
+
+
+def _written(entered: str, row: InputField) -> str:
+    """A value of the form as the page writes numbers: in groups of three, a share as percent, a range of one."""
+    if row.kind is FieldKind.FRACTION and _is_number(entered):
+        return figures.format_percent(Decimal(entered))
+    number = figures.format_count(int(entered)) if entered.isdecimal() else entered
+    return f"{number}{figures.NO_BREAK_SPACE}{row.unit}" if row.unit else number
+
+
+def _is_number(text: str) -> bool:
+    return text.replace(".", "", 1).isdecimal()
 
 
 def _default_text(row: InputField) -> str:

@@ -48,6 +48,25 @@ class ParetoChart:
     halved: tuple[float, float] | None
 
     @property
+    def cheaper(self) -> tuple[ParetoPoint, float] | None:
+        """The cheapest run as fast as a chosen one that lies off the front, and what it saves as a fraction."""
+        if self.chosen is None or self.chosen in self.points:
+            return None
+        fast = [point for point in self.points if point.days <= self.chosen.days and point.cost < self.chosen.cost]
+        if not fast:
+            return None
+        found = min(fast, key=lambda point: point.cost)
+        return found, 1 - found.cost / self.chosen.cost
+
+    @property
+    def fastest_more(self) -> float | None:
+        """How much dearer the fastest run of the front is than the chosen one, as a fraction."""
+        fastest = self.points[0]
+        if self.chosen is None or fastest.days >= self.chosen.days:
+            return None
+        return fastest.cost / self.chosen.cost - 1
+
+    @property
     def halved_more(self) -> float | None:
         """How much dearer the slowest run in half the chosen days is than the chosen one, as a fraction."""
         return None if self.halved is None else self.halved[1] - 1

@@ -10,7 +10,15 @@ from django.utils.translation import gettext as _
 from advisor.answers import ConfigurationAnswer, MoneyAnswer, Params, RejectionAnswer, RequirementAnswer
 from advisor.engine.search_types import Rejection, Requirement, ScalingPoint
 from advisor.estimate_answer import finite
-from advisor.figures import format_count, format_days, format_flops_rate, format_gb, format_percent, format_si_count
+from advisor.figures import (
+    format_count,
+    format_days,
+    format_flops_rate,
+    format_gb,
+    format_percent,
+    format_si_count,
+    format_significant,
+)
 from advisor.parts import Parts
 from advisor.problem_words import rejection_message
 from catalog.money import format_money
@@ -230,14 +238,13 @@ def faq(
     if len(scaling) > 1:
         first, last = scaling[0], scaling[-1]
         text = _(
-            "It is not linear: from %(few)d to %(many)d GPUs the speed grows %(gain).1f times instead of "
-            "%(ideal).1f, MFU "
+            "It is not linear: from %(few)s to %(many)s GPUs the speed grows %(gain)s times instead of %(ideal)s, MFU "
             "goes from %(high)s to %(low)s."
         ) % {
-            "few": first.gpu_count,
-            "many": last.gpu_count,
-            "gain": last.tokens_per_second / first.tokens_per_second,
-            "ideal": last.gpu_count / first.gpu_count,
+            "few": format_count(first.gpu_count),
+            "many": format_count(last.gpu_count),
+            "gain": format_significant(last.tokens_per_second / first.tokens_per_second),
+            "ideal": format_significant(last.gpu_count / first.gpu_count),
             "high": format_percent(first.mfu),
             "low": format_percent(last.mfu),
         }

@@ -152,6 +152,14 @@ def format_days(seconds: Number, language: str | None = None) -> str:
     return f"{_grouped(number.to_integral_value() if number is days else number)}{NO_BREAK_SPACE}{words['d']}"
 
 
+def format_training_time(seconds: Number, language: str | None = None) -> str:
+    """A run's time: days with three digits, under two days in hours; a whole number of days stays one."""
+    exact = _exact(seconds)
+    if exact is None or exact >= 2 * SECONDS_PER_DAY or exact % SECONDS_PER_DAY == 0:
+        return format_days(seconds, language)
+    return format_duration(seconds, language)
+
+
 def format_duration(seconds: Number, language: str | None = None) -> str:
     """`41 d 5 h` from two days on, hours below, then minutes, seconds, milliseconds; `41 天 5 小时` in Chinese."""
     exact = _exact(seconds)

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from advisor.answers import ConfigurationAnswer, HeadlineAnswer, ProblemAnswer, WithinBudgetAnswer
 from advisor.engine.units import SECONDS_PER_DAY
-from advisor.figures import format_days, format_si_count
+from advisor.figures import format_si_count, format_training_time
 from advisor.input_types import CheckedRecommendation
 
 
@@ -41,10 +41,10 @@ def headline(
         "gpu": best["gpu_name"],
         "servers": best["server_count"],
         "tokens": format_si_count(tokens) if isinstance(tokens, (int, float)) else "",
-        "days": format_days(seconds) if seconds is not None else "",
-        "low": format_days((best["training_days_low"] or 0) * SECONDS_PER_DAY),
-        "high": format_days((best["training_days_high"] or 0) * SECONDS_PER_DAY),
-        "deadline": format_days(checked.deadline_seconds) if checked.deadline_seconds is not None else "",
+        "days": format_training_time(seconds) if seconds is not None else "",
+        "low": format_training_time((best["training_days_low"] or 0) * SECONDS_PER_DAY),
+        "high": format_training_time((best["training_days_high"] or 0) * SECONDS_PER_DAY),
+        "deadline": format_training_time(checked.deadline_seconds) if checked.deadline_seconds is not None else "",
     }
     if seconds is None:
         return HeadlineAnswer(question=question, text=_("%(count)d × %(gpu)s hold the job.") % words)

@@ -58,7 +58,7 @@ def _found(best: Mapping[str, Any], checked: CheckedRecommendation) -> Iterator[
         yield Limit(
             code="deadline",
             label=_("Deadline"),
-            used=figures.format_days(expected),
+            used=figures.format_training_time(expected),
             limit=figures.format_days(checked.deadline_seconds),
             share=expected / checked.deadline_seconds,
         )

@@ -116,5 +116,6 @@ UNITS: Words = {
     "sequences": gettext_lazy("sequences"),
     "days": gettext_lazy("days"),
     "months": gettext_lazy("months"),
+    "month": gettext_lazy("months"),
     "s": pgettext_lazy("unit of time", "s"),
 }

@@ -77,12 +77,12 @@ def rental_prices(
     parts: Parts, bill: Bill, book: Book | None, purchase: Book | None, *, term_months: int, on: date, currency: str
 ) -> tuple[PricesAnswer | None, list[ProblemAnswer]]:
     """Rent over the whole term. Fractions of the hardware's value need the purchase book of the same currency."""
-    server_sku, gpu_sku = bill.build.server.sku, bill.build.gpu.sku
+    gpu_sku = bill.build.gpu.sku
     if book is None:
         return None, [_no_book(RENTAL, currency, on)]
     month = server_month_price(book, gpu_sku, bill.build.gpu_count, term_months)
     if month is None:
-        return None, [_no_server_price(server_sku, gpu_sku, book, on)]
+        return None, [_no_server_price(bill, book, on)]
     hardware = hardware_value(parts, bill, purchase) if purchase else None
     lines: list[_Priced] = []
     for entry in bill.lines:
@@ -110,7 +110,7 @@ def purchase_prices(
         return None, [_no_book(PURCHASE, currency, on)]
     server = server_price(book, bill.build)
     if server is None:
-        return None, [_no_server_price(bill.build.server.sku, bill.build.gpu.sku, book, on)]
+        return None, [_no_server_price(bill, book, on)]
     hardware = hardware_value(parts, bill, book)
     lines: list[_Priced] = []
     for entry in bill.lines:
@@ -361,18 +361,19 @@ def _missing(entry: LineAnswer, book: Book, on: date) -> MissingPriceAnswer:
     )
 
 
-def _no_server_price(server_sku: str, gpu_sku: str, book: Book, on: date) -> ProblemAnswer:
+def _no_server_price(bill: Bill, book: Book, on: date) -> ProblemAnswer:
     text = _("%(book)s has no price on %(date)s for %(server)s with %(gpu)s, nor for all of its parts.")
+    words = {"book": book.name, "server": bill.build.server.name, "gpu": bill.build.gpu.name}
     params: dict[str, float | int | str | bool | None] = {
-        "server": server_sku,
-        "gpu": gpu_sku,
+        "server": bill.build.server.sku,
+        "gpu": bill.build.gpu.sku,
         "book": book.code,
         "date": on.isoformat(),
     }
     return ProblemAnswer(
         field="/commercial",
         code="price_missing",
-        message=text % (params | {"book": book.name}),
+        message=text % (params | words),
         severity="check",
         params=params,
     )

@@ -122,13 +122,14 @@ SENTENCES: dict[str, str | Promise] = {
     ),
     # the search
     "dearer": _("%(gpu)s: the run costs %(cost_ratio)s times as much."),
+    "more_servers": _("%(gpu)s: takes %(server_count)s servers instead of %(recommended_count)s."),
     "no_price": _("%(gpu)s meets the conditions, but a price of it (rent or purchase) is not known."),
     "relax_deadline": _(
-        "The fastest is %(training_seconds)s, on %(gpu_count)s x %(gpu)s: a deadline from there on can be met."
+        "The fastest is %(training_seconds)s, on %(gpu_count)s × %(gpu)s: a deadline from there on can be met."
     ),
     "relax_budget": _("The cheapest run is on %(gpu)s and costs %(cost)s: a budget from there on is enough."),
     "relax_max_gpu_count": _(
-        "The smallest cluster that holds the job has %(gpu_count)s x %(gpu)s: allow that many GPUs."
+        "The smallest cluster that holds the job has %(gpu_count)s × %(gpu)s: allow that many GPUs."
     ),
     "does_not_meet_deadline": _(
         "%(gpu)s misses the deadline: %(training_seconds)s on %(gpu_count)s GPUs against %(deadline_seconds)s."
@@ -144,11 +145,11 @@ SENTENCES: dict[str, str | Promise] = {
         "checked."
     ),
     "over_budget_purchase": _(
-        "The hardware of the cheapest run costs %(cost)s (%(gpu_count)s x %(gpu)s); the budget is %(budget)s."
+        "The hardware of the cheapest run costs %(cost)s (%(gpu_count)s × %(gpu)s); the budget is %(budget)s."
     ),
-    "over_budget": _("The cheapest run costs %(cost)s, on %(gpu_count)s x %(gpu)s; the budget is %(budget)s."),
+    "over_budget": _("The cheapest run costs %(cost)s, on %(gpu_count)s × %(gpu)s; the budget is %(budget)s."),
     "over_budget_tokens": _(
-        "The cheapest run costs %(cost)s, on %(gpu_count)s x %(gpu)s; the budget of %(budget)s pays %(tokens)s "
+        "The cheapest run costs %(cost)s, on %(gpu_count)s × %(gpu)s; the budget of %(budget)s pays %(tokens)s "
         "tokens on it."
     ),
     "term_shorter_than_run": _("The run takes %(run_days)s, longer than the term of %(term_months)s months."),

@@ -17,7 +17,7 @@ from django.utils.translation import ngettext, pgettext
 from advisor import charts, charts_choice, figures
 from advisor.answer_changes import key_figures, token
 from advisor.answer_tables import headline
-from advisor.assumptions_page import assumption_rows
+from advisor.assumptions_page import AssumptionRow, assumption_rows
 from advisor.calculation import calculation
 from advisor.exclusions import exclusions
 from advisor.inputs import CheckedRecommendation
@@ -124,7 +124,7 @@ def result_context(
         "limits": (found_limits := limits(answer, checked)),
         "next_limit": next((limit for limit in found_limits if not limit.is_binding), None),
         "reasons": reasons(best, answer["alternatives"], deadline_seconds=deadline_seconds),
-        "tornado": tornado(answer.get("sensitivity")),
+        "tornado": tornado(answer.get("sensitivity"), _origins(rows, query)),
         "token_table": token_table(answer.get("sensitivity")),
         "calculation": calculation(answer, deadline_seconds=deadline_seconds),
         "checks": sorted(best["checks"], key=lambda check: CHECK_ORDER.index(check["severity"])),
@@ -175,7 +175,7 @@ def _recent_title(checked: CheckedRecommendation, answer: Mapping[str, Any]) -> 
     if tokens:
         asked.append(_("%(tokens)s tokens") % {"tokens": figures.format_si_count(tokens)})
     seconds = best["estimate"]["time"]["training_seconds"] if best else None
-    found = [_title(best), figures.format_days(seconds) if seconds else ""]
+    found = [_title(best), figures.format_training_time(seconds) if seconds else ""]
     return f"{' · '.join(asked)} → {', '.join(filter(None, found))}"
 
 
@@ -196,7 +196,7 @@ def _announcement(answer: Mapping[str, Any]) -> str:
         return _("Result updated: %(count)s GPUs.") % {"count": best["gpu_count"]}
     return _("Result updated: %(count)s GPUs, %(days)s.") % {
         "count": best["gpu_count"],
-        "days": figures.format_days(seconds),
+        "days": figures.format_training_time(seconds),
     }
 
 
@@ -297,6 +297,12 @@ def _loss_form(query: str, comparison: Mapping[str, Any] | None) -> dict[str, An
         "loss_pairs": _virtualized(query),
         "bare_seconds": None if bare is None else bare * SECONDS_PER_DAY,
     }
+
+
+def _origins(rows: list[AssumptionRow], query: str) -> dict[str, str]:
+    """Where each varied input comes from, as the list of assumptions says it; the question itself is the user's."""
+    asked = {"training_tokens" if name == "tokens" else name: "user" for name, _value in parse_qsl(query)}
+    return asked | {row.name: row.origin for row in rows}
 
 
 def _range(time: Mapping[str, Any]) -> tuple[float, float] | None:

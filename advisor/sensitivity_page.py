@@ -49,8 +49,8 @@ class Tornado:
     strongest: TornadoRow
 
 
-def tornado(sensitivity: Mapping[str, Any] | None) -> Tornado | None:
-    """None where there is nothing to vary."""
+def tornado(sensitivity: Mapping[str, Any] | None, origins: Mapping[str, str] | None = None) -> Tornado | None:
+    """None where there is nothing to vary; `origins` are those of the list of assumptions, by name."""
     items = [item for item in (sensitivity or {}).get("inputs", ()) if item["base"]["training_days"] is not None]
     if not items:
         return None
@@ -63,15 +63,15 @@ def tornado(sensitivity: Mapping[str, Any] | None) -> Tornado | None:
     def place(days: float) -> float:
         return 100 * (days - first) / span
 
-    rows = tuple(_row(item, base, place) for item in items)
+    rows = tuple(_row(item, base, place, (origins or {}).get(item.get("name", ""), "")) for item in items)
     return Tornado(rows=rows, base_days=base, base_at=place(base), strongest=rows[0])
 
 
-def _row(item: Mapping[str, Any], base: float, place: Any) -> TornadoRow:
+def _row(item: Mapping[str, Any], base: float, place: Any, origin: str) -> TornadoRow:
     return TornadoRow(
         label=item["label"],
         base=_value(item, "base"),
-        origin=item.get("origin", ""),
+        origin=origin or item.get("origin", ""),
         source=item.get("source", ""),
         low=_side(item, "low", base, place),
         high=_side(item, "high", base, place),

@@ -99,7 +99,7 @@ def tuning_gain(setting: Setting, item: Configured) -> dict[str, Any] | None:
     saved = run_cost(setting.book("rental"), scenario.cluster.gpu.sku, max(hours, 0.0), setting.term_months)
     text = _(
         "Against a first guess (tensor parallel %(width)d, micro-batch 1, full recomputation) the layout saves "
-        "%(share).0f %% of the time."
+        "%(share)s of the time."
     )
     return {
         "default_training_days": other / SECONDS_PER_DAY,
@@ -109,7 +109,7 @@ def tuning_gain(setting: Setting, item: Configured) -> dict[str, Any] | None:
         "saved_gpu_hours": hours,
         "saved": None if saved is None else money(saved, setting.checked.currency),
         "service": "svc-tuning" if "svc-tuning" in setting.parts.services else None,
-        "text": text % {"width": width, "share": 100 * gained / other},
+        "text": text % {"width": width, "share": format_percent(gained / other)},
     }
 
 

@@ -68,7 +68,7 @@ def merged(results: Sequence[SearchResult]) -> SearchResult:
         alternatives=tuple(
             replace(item, labels=tuple(set(item.labels) - {"recommended", "cheapest"})) for item in others
         ),
-        rejected=tuple(item for result in results for item in result.rejected) + _beaten(lead, winners[1:]),
+        rejected=tuple(item for result in results for item in _beside(lead, result)) + _beaten(lead, winners[1:]),
         pareto=tuple(item for result in results for item in result.pareto),
         relaxations=(),
         evaluated_layout_count=sum(result.evaluated_layout_count for result in results),
@@ -84,6 +84,20 @@ def _rank(candidate: Candidate | None) -> tuple[bool, float]:
         return False, candidate.cost
     cluster = candidate.estimate.scenario.cluster
     return True, cluster.gpu_count * cluster.gpu.tdp_watts
+
+
+def _beside(lead: SearchResult, result: SearchResult) -> tuple[Rejection, ...]:
+    """Reasons of one search with their cost ratios to the winner of all instead of its own."""
+    best, own = lead.recommended, result.recommended
+    if best is None or own is None or own is best or not best.cost or not own.cost:
+        return result.rejected
+    factor = own.cost / best.cost
+    return tuple(
+        replace(item, params=item.params | {"cost_ratio": ratio * factor})
+        if isinstance(ratio := item.params.get("cost_ratio"), float)
+        else item
+        for item in result.rejected
+    )
 
 
 def _beaten(lead: SearchResult, others: Sequence[SearchResult]) -> tuple[Rejection, ...]:

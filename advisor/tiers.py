@@ -11,7 +11,7 @@ from advisor.answers import TierAnswer
 from advisor.catalog_language import in_language, joined
 from advisor.engine.specs import Estimate
 from advisor.engine.units import SECONDS_PER_DAY
-from advisor.figures import format_days, format_si_count
+from advisor.figures import format_si_count, format_training_time
 from advisor.part_facts import find_gpu
 from advisor.parts import BuildPart, Parts, TierPart
 from advisor.state_words import cluster_memory_text, states_text
@@ -151,8 +151,8 @@ def _suffices_reason(
         sentence = _does_not_fit_reason(memory_bytes, model_state_bytes) % figures
     else:
         seconds = estimate.time.training_seconds
-        figures["days"] = format_days(seconds) if seconds is not None else ""
-        figures["deadline"] = format_days(deadline_seconds) if deadline_seconds is not None else ""
+        figures["days"] = format_training_time(seconds) if seconds is not None else ""
+        figures["deadline"] = format_training_time(deadline_seconds) if deadline_seconds is not None else ""
         if seconds is None:
             sentence = _("“%(build)s” holds the job: states of %(states)s against %(memory)s of GPU memory.") % figures
         elif deadline_seconds is None:

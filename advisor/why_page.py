@@ -50,14 +50,14 @@ def _time_reason(best: Mapping[str, Any], deadline_seconds: float | None) -> Rea
     seconds, high = time["training_seconds"], time["training_seconds_high"]
     if seconds is None:
         return None
-    words = {"days": figures.format_days(seconds), "high": figures.format_days(high) if high else ""}
+    words = {"days": figures.format_training_time(seconds), "high": figures.format_training_time(high) if high else ""}
     if deadline_seconds is None:
-        text = _("In time: %(days)s expected, %(high)s at worst; no deadline was given.")
+        text = _("%(days)s expected, %(high)s at worst; no deadline was given.")
     elif high is not None and high <= deadline_seconds:
-        words["left"] = figures.format_days(deadline_seconds - high)
+        words["left"] = figures.format_training_time(deadline_seconds - high)
         text = _("In time even if slow: %(high)s at worst leave %(left)s to the deadline.")
     else:
-        words["left"] = figures.format_days(max(deadline_seconds - seconds, 0.0))
+        words["left"] = figures.format_training_time(max(deadline_seconds - seconds, 0.0))
         text = _("In time: %(days)s expected leave %(left)s to the deadline; at worst it takes %(high)s.")
     return Reason(text=text % words, anchor="training_seconds")
 

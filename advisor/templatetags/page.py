@@ -257,6 +257,10 @@ def million_tick(value: float) -> str:
     return f"{value / 1_000_000:,g}"
 
 
+# shares of a whole by the end of their name, whatever unit the engine states
+SHARES = ("_efficiency", "utilisation_fraction")
+
+
 @register.filter
 def assumption_value(item: Mapping[str, Any]) -> str:
     """Value and unit of an assumption as text."""
@@ -269,8 +273,16 @@ def assumption_value(item: Mapping[str, Any]) -> str:
         return value
     if unit == "bytes":
         return figures.format_gib(value)
-    if unit in {"fraction", "%"}:
+    name = str(item.get("name") or "")
+    if unit in {"fraction", "%"} or name.endswith(SHARES):
         return figures.format_percent(value)
+    if unit == "1/year":
+        return _("%(share)s a year") % {"share": figures.format_percent(value)}
+    if unit == "s":
+        return figures.format_duration(value)
+    if name == "interruptions_per_gpu_second":
+        rate = figures.format_significant(value * SECONDS_PER_DAY * 1000)
+        return _("%(rate)s per 1,000 GPU-days") % {"rate": rate}
     text = figures.format_count(value) if isinstance(value, int) else figures.format_significant(value)
     return text if unit in {"", "1"} else f"{text}\N{NO-BREAK SPACE}{UNITS.get(unit, unit)}"
 

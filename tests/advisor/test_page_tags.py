@@ -65,6 +65,12 @@ def test_slow_rates_are_in_megabytes(rate: float, text: str) -> None:
         ({"value": 3_932_160, "unit": "tokens"}, "3,932,160\N{NO-BREAK SPACE}tokens"),
         ({"value": 1.4, "unit": "1"}, "1.40"),
         ({"value": 0.2, "unit": "fraction"}, "20.0%"),
+        ({"value": 0.78, "unit": "1", "name": "gemm_efficiency"}, "78.0%"),
+        ({"value": 0.08, "unit": "1/year", "name": "maintenance_fraction_per_year"}, "8.0% a year"),
+        ({"value": 600.0, "unit": "s", "name": "restart_seconds"}, "10\N{NO-BREAK SPACE}min"),
+        # 1 / 86,400,000 a second and GPU is one in a thousand GPU-days
+        ({"value": 1 / 86_400_000, "unit": "1/s", "name": "interruptions_per_gpu_second"}, "1.00 per 1,000 GPU-days"),
+        ({"value": 60, "unit": "month"}, "60\N{NO-BREAK SPACE}months"),
     ],
 )
 def test_assumptions_show_value_and_unit(item: dict[str, object], text: str) -> None:

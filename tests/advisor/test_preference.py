@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from advisor.engine.search_types import Requirement, SearchResult
+import pytest
+
+from advisor.engine.search_types import Rejection, Requirement, SearchResult
 from advisor.engine.specs import Candidate, FabricSpec, HardwareOption
 from advisor.preference import preferred
 from tests.advisor.jobs import H100, h100_estimate
@@ -65,6 +67,28 @@ def test_within_a_quarter_of_the_cost_fewer_servers_win():
     assert result.requirement.binding_constraint == "few"  # its own, not that of the cheapest
     assert result.recommended.labels == ("recommended", "fewest_servers")
     assert result.alternatives[0].labels == ("cheapest",)
+
+
+def test_once_another_leads_ratios_are_to_its_cost_and_what_is_cheaper_names_its_servers():
+    """100 and 300 against 120: the first is cheaper, so its servers speak; the other costs 300 / 120 = 2.5 times."""
+    result = _result(
+        _candidate("many", 800, 100.0, "recommended"),
+        _candidate("few", 80, 120.0),
+        _candidate("wide", 400, 110.0),
+        _candidate("dear", 80, 300.0),
+    )
+    ratios = {"few": 1.2, "wide": 1.1, "dear": 3.0}
+    rejected = [
+        Rejection(gpu_sku=sku, code="dearer", params={"gpu": sku, "cost_ratio": ratio}) for sku, ratio in ratios.items()
+    ]
+    other = Rejection(gpu_sku="small", code="does_not_fit", params={"gpu": "small"})
+    found = {item.gpu_sku: item for item in preferred(replace(result, rejected=(*rejected, other))).rejected}
+    assert set(found) == {"many", "wide", "dear", "small"}  # nothing speaks against the one that leads
+    assert (found["many"].code, found["many"].params["server_count"]) == ("more_servers", 100)
+    assert (found["wide"].code, found["wide"].params["server_count"]) == ("more_servers", 50)
+    assert found["wide"].params["recommended_count"] == 10
+    assert found["dear"].params["cost_ratio"] == pytest.approx(2.5)
+    assert found["small"] == other
 
 
 def test_beyond_a_quarter_the_cheapest_stays():

@@ -175,7 +175,36 @@ def test_tornado_bars_reach_from_the_expected_days_to_each_end() -> None:
     assert (first.low.start, first.low.length, first.high.start, first.high.length) == (0.0, 50.0, 50.0, 50.0)
     assert (second.low.start, second.low.length) == (25.0, 25.0)
     assert (second.high.days, second.high.reason) == (None, "does not fit")
+    assert first.origin == "user"
     assert tornado(None) is None
+
+
+def test_a_varied_input_has_the_origin_that_the_list_of_assumptions_says() -> None:
+    item = {"name": "sequence_length", "label": "", "unit": "tokens", "origin": "derived", "source": ""}
+    inputs = [item | {side: end(4096, 20.0) for side in ("low", "base", "high")}]
+    drawn = tornado({"inputs": inputs}, {"sequence_length": "default"})
+    assert drawn is not None
+    assert drawn.rows[0].origin == "default"
+
+
+def test_the_front_says_what_a_run_as_fast_would_save_when_the_chosen_one_is_off_it() -> None:
+    """80 in 10 days against 100 in 12: as fast or faster, and a fifth less."""
+    front = [
+        {"gpu": name, "gpu_name": name, "gpu_count": 8, "training_days": days, "relative_cost": cost}
+        for name, days, cost in (("a", 5.0, 150.0), ("b", 10.0, 80.0), ("c", 20.0, 60.0))
+    ]
+    best = {"gpu": "d", "gpu_name": "d", "gpu_count": 8, "training_days": 12.0, "run_cost": {"amount": "100"}}
+    drawn = pareto_chart(front, best, deadline_seconds=None)
+    assert drawn is not None
+    assert drawn.cheaper is not None
+    assert (drawn.cheaper[0].gpu, drawn.cheaper[1]) == ("b", pytest.approx(0.2))
+    assert drawn.halved_more is None
+    on_front = pareto_chart(
+        front, best | {"gpu": "c", "training_days": 20.0, "run_cost": {"amount": "60"}}, deadline_seconds=None
+    )
+    assert on_front is not None
+    assert on_front.cheaper is None
+    assert on_front.fastest_more == pytest.approx(1.5)
 
 
 def test_the_folded_lines_and_those_before_the_fold_are_the_whole_bill(client: Client, catalog: None) -> None:

@@ -11,6 +11,8 @@ from advisor.answers import (
 )
 from advisor.calibration_data import current_calibration
 from advisor.configuration import Setting
+from advisor.engine.layouts import batch_for_gpus
+from advisor.engine.problems import batch_moved
 from advisor.engine.search import search
 from advisor.engine.search_types import SearchResult
 from advisor.engine.specs import Assumption, Candidate, HardwareOption, Origin, Target
@@ -117,6 +119,15 @@ def searched(
         one_search(setting, tuple(group), replace(target, max_gpu_count=limit)) for limit, group in groups.items()
     ]
     return merged(results) if results else one_search(setting, (), target), outside
+
+
+def with_moved_batch(setting: Setting, gpu_count: int) -> Setting:
+    """The same with the batch that `gpu_count` GPUs can share, and a note that says so."""
+    plan = setting.job.plan
+    moved = batch_for_gpus(plan.global_batch_size, gpu_count)
+    note = batch_moved(asked=plan.global_batch_size, used=moved)
+    job = replace(setting.job, plan=replace(plan, global_batch_size=moved))
+    return replace(setting, job=job, checked=replace(setting.checked, problems=(*setting.checked.problems, note)))
 
 
 def search_target(checked: CheckedRecommendation, job: Job) -> Target:

@@ -25,6 +25,7 @@ from advisor.candidate_search import (
     search_target,
     searched,
     searched_hardware,
+    with_moved_batch,
 )
 from advisor.configuration import Configured, Market, Setting, configured
 from advisor.engine import ENGINE_VERSION
@@ -65,6 +66,10 @@ def recommendation(
     hardware = searched_hardware(setting)
     target = search_target(checked, job)
     result, outside = searched(setting, hardware.options, target)
+    if target.gpu_count is not None and result.evaluated_layout_count == 0:  # so many GPUs share no such batch
+        setting = with_moved_batch(setting, target.gpu_count)
+        job, checked = setting.job, setting.checked
+        result, outside = searched(setting, hardware.options, target)
     if result.recommended is None and checked.deadline_seconds is None and target.deadline_seconds is not None:
         fastest = _fastest_seconds(result)
         if fastest is not None:  # nothing is that fast: what comes within a quarter of the fastest

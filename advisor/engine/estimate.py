@@ -13,10 +13,11 @@ from advisor.engine.candidates import Candidates, concatenate, from_layout
 from advisor.engine.evaluate import BLOCK_SIZE, Evaluated, evaluate
 from advisor.engine.fitting import available_bytes, model_state_bytes, smallest_gpu_count_that_fits
 from advisor.engine.layout_pool import Kind, LayoutPool, best_layouts
-from advisor.engine.layouts import enumerate_layouts, micro_batch_count
+from advisor.engine.layouts import batch_for_gpus, enumerate_layouts, micro_batch_count
 from advisor.engine.machine import Machine, domain_size, machine
+from advisor.engine.memory import reserved_factor
 from advisor.engine.pilot import pilot_rescaling
-from advisor.engine.problems import find_problems, schedule_checks
+from advisor.engine.problems import batch_moved, find_problems, schedule_checks
 from advisor.engine.specs import (
     Assumption,
     ClusterSpec,
@@ -224,6 +225,9 @@ def estimate(scenario: Scenario, *, calibration: Calibration) -> Estimate:
         cluster = replace(cluster, gpu_count=smallest)
         scenario = replace(scenario, cluster=cluster)
     settled = settle(scenario, work, calibration)
+    if settled is None and not is_fully_stated(request):
+        moved = batch_for_gpus(plan.global_batch_size, cluster.gpu_count)
+        settled = settle(replace(scenario, plan=replace(plan, global_batch_size=moved)), work, calibration)
     if settled is None:
         raise ScenarioError(
             (
@@ -267,14 +271,7 @@ def assemble(
         problems.append(does_not_fit(scenario, work, memory, calibration))
     problems += schedule_checks(model, layout, int(candidates.micro_batch_count[index]))
     if batch != plan.global_batch_size:
-        problems.append(
-            Problem(
-                field="/training/global_batch_size",
-                code="batch_moved",
-                params={"asked": plan.global_batch_size, "used": batch},
-                severity="note",
-            )
-        )
+        problems.append(batch_moved(asked=plan.global_batch_size, used=batch))
     return Estimate(
         scenario=scenario,
         layout=layout,
@@ -286,7 +283,7 @@ def assemble(
         flops=counts,
         time=time,
         problems=tuple(problems),
-        assumptions=assumptions(cluster, plan, calibration),
+        assumptions=assumptions(cluster, plan, layout, calibration),
         evaluated_layout_count=len(candidates),
     )
 
@@ -387,7 +384,9 @@ def does_not_fit(scenario: Scenario, work: Workload, memory: MemoryEstimate, cal
     )
 
 
-def assumptions(cluster: ClusterSpec, plan: TrainingPlan, calibration: Calibration) -> tuple[Assumption, ...]:
+def assumptions(
+    cluster: ClusterSpec, plan: TrainingPlan, layout: Layout, calibration: Calibration
+) -> tuple[Assumption, ...]:
     """Constants that decide the answer, with origin and source."""
     fitted = "calibrated on the published runs listed on the validation page"
     family = cluster.gpu.architecture
@@ -416,7 +415,7 @@ def assumptions(cluster: ClusterSpec, plan: TrainingPlan, calibration: Calibrati
         ),
         Assumption(
             name="reserved_factor",
-            value=calibration.reserved_factor[plan.recipe.value],
+            value=float(reserved_factor(plan, np.float64(layout.zero_stage), calibration)),
             unit="",
             origin=Origin.MEASURED,
             source="paired logs of allocated and reserved memory in the public evidence",

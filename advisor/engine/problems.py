@@ -23,6 +23,12 @@ from advisor.engine.specs import (
 _EXPERT_PARTS = (RecomputedPart.MOE, RecomputedPart.MOE_ACTIVATION)
 
 
+def batch_moved(*, asked: int, used: int) -> Problem:
+    """The batch in sequences is another one than asked for, so that the replicas share it evenly."""
+    field = "/training/global_batch_size"
+    return Problem(field=field, code="batch_moved", params={"asked": asked, "used": used}, severity="note")
+
+
 def schedule_checks(model: ModelSpec, layout: Layout, micro_batch_count: int) -> list[Problem]:
     """What Megatron-LM's interleaved schedule asks of a layout (arXiv:2104.04473, section 2.2) and does not get.
 

@@ -208,3 +208,20 @@ class TestRefused:
         body = assert_problem(response, 503, "database_unavailable")
         assert response["Retry-After"] == "5"
         assert "10.0.0.1" not in json.dumps(body)
+
+
+@pytest.mark.parametrize("server_count", [17, 34, 59])
+def test_any_number_of_servers_is_answered(client, catalog, server_count):
+    cluster = {"gpu": "nvidia-h100-sxm5-80gb", "gpu_count": 8 * server_count}
+    body = {"model": {"parameters": "30B"}, "training": {"tokens": "1T", "global_batch_size": 256}, "cluster": cluster}
+    answer = client.post("/api/v1/estimates", body, content_type="application/json").json()
+    (note,) = [problem for problem in answer["problems"] if problem["code"] == "batch_moved"]
+    assert note["severity"] == "note"
+    assert answer["layout"]["global_batch_size"] == note["params"]["used"]
+    assert answer["layout"]["global_batch_size"] % answer["layout"]["data_parallel"] == 0
+    link = f"/api/v1/recommendations?v=1&parameters=30B&tokens=1T&global_batch_size=256&gpu={cluster['gpu']}"
+    found = client.get(f"{link}&gpu_count={8 * server_count}").json()
+    assert found["recommended"]["gpu_count"] == 8 * server_count
+    told = [*found["problems"], *found["recommended"]["estimate"]["problems"]]
+    assert [p["params"]["used"] for p in told if p["code"] == "batch_moved"] == [note["params"]["used"]]
+    assert found["recommended"]["estimate"]["time"]["mfu"] == pytest.approx(answer["time"]["mfu"])

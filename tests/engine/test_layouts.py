@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from advisor.engine.layouts import enumerate_layouts, micro_batch_count
+from advisor.engine.layouts import batch_for_gpus, enumerate_layouts, micro_batch_count
 from advisor.engine.specs import LayoutRequest, Recipe, Recomputation
 from tests.engine.cases import GPT3_175B, LLAMA3_70B, LLAMA31_405B, MIXTRAL_8X7B, plan
 
@@ -98,3 +98,25 @@ def test_tensor_groups_never_straddle_servers_of_ten():
     assert set(np.unique(across.tensor_parallel)) == {1, 2}
     within = enumerate_layouts(LLAMA3_70B, plan(global_batch_size=1000), LayoutRequest(), [8], 10)
     assert 8 in within.tensor_parallel
+
+
+@pytest.mark.parametrize(
+    ("batch", "gpu_count", "expected"),
+    [
+        (1024, 472, 944),  # 59 servers: twice the GPUs, 8 % less
+        (128, 272, 136),  # 34 servers: 4 of each, since 1 of each GPU would more than double it
+        (2048, 8168, 2042),  # 1 021 servers: 2 of each
+        (100, 8168, 1021),  # nothing near: the least that feeds every server
+        (1024, 512, 1024),
+    ],
+)
+def test_a_batch_that_many_replicas_can_share(batch, gpu_count, expected):
+    assert batch_for_gpus(batch, gpu_count) == expected
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 4096), st.integers(1, 400))
+def test_a_moved_batch_always_has_layouts(batch, server_count):
+    moved = batch_for_gpus(batch, 8 * server_count)
+    assert moved > 0
+    assert len(enumerate_layouts(LLAMA3_70B, plan(global_batch_size=moved), LayoutRequest(), [8 * server_count], 8)) > 0

@@ -191,9 +191,10 @@ DATABASES: dict[str, dict[str, Any]] = {
 }
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     # WAL lets readers work beside one writer; IMMEDIATE takes the write lock at BEGIN, so that a transaction
-    # waits for its turn instead of failing with "database is locked" when it first writes.
+    # waits for its turn instead of failing with "database is locked" when it first writes. With recursive triggers a
+    # row that REPLACE puts aside is refused like one that DELETE names.
     DATABASES["default"]["OPTIONS"] = {
-        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA recursive_triggers=ON;",
         "transaction_mode": "IMMEDIATE",
         "timeout": 20,
     }

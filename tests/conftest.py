@@ -14,6 +14,7 @@ from django.utils import translation
 from hypothesis import HealthCheck, settings
 
 from advisor.api.repeats import GIVEN
+from catalog import frozen_books
 from catalog.revisions import NO_REVISION, current_revision
 from quotes import frozen_database
 
@@ -40,12 +41,16 @@ def is_transactional(item: pytest.Item) -> bool:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests on an empty catalogue first, then those on the loaded one, then those that commit."""
+    """Tests on an empty catalogue first, then those on the loaded one, then those that commit.
 
-    def turn(item: pytest.Item) -> int:
+    Within each the slow ones first, so that no worker is left with a long one while the others have finished.
+    """
+
+    def turn(item: pytest.Item) -> tuple[int, bool]:
+        is_quick = item.get_closest_marker("slow") is None
         if is_transactional(item):
-            return 2
-        return 1 if CATALOG_FIXTURES & set(getattr(item, "fixturenames", ())) else 0
+            return 2, is_quick
+        return (1 if CATALOG_FIXTURES & set(getattr(item, "fixturenames", ())) else 0), is_quick
 
     items.sort(key=turn)  # stable: otherwise in the order of the files
 
@@ -64,10 +69,12 @@ def _tables_can_be_emptied() -> Iterator[None]:
 
     def flush_without_triggers(self, sql_list: list[str]) -> None:
         with self.connection.schema_editor() as editor:
-            frozen_database.remove(apps, editor)
+            for frozen in (frozen_books, frozen_database):
+                frozen.remove(apps, editor)
         flush(self, sql_list)
         with self.connection.schema_editor() as editor:
-            frozen_database.install(apps, editor)
+            for frozen in (frozen_books, frozen_database):
+                frozen.install(apps, editor)
 
     operations.execute_sql_flush = flush_without_triggers
     yield

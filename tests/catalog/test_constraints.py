@@ -253,3 +253,84 @@ def test_of_two_rivals_published_at_once_one_wins() -> None:
         thread.join(timeout=60)
     assert sorted(outcomes) == ["overlaps", "overlaps", "overlaps", "published"]
     assert PriceBook.objects.published().for_market(basis="purchase", currency="EUR").count() == 1
+
+
+class TestFrozenBooks:
+    """Statements that go past every guard of the services: the database refuses them for what was published."""
+
+    @pytest.fixture(params=["published", "retired"])
+    def frozen(self, request: pytest.FixtureRequest) -> PriceBook:
+        made = priced(valid_until=date(2027, 1, 1))
+        price_book_publish(book=made)
+        if request.param == "retired":
+            price_book_retire(book=made)
+        return PriceBook.objects.get(pk=made.pk)
+
+    @pytest.mark.parametrize(
+        "statement",
+        [
+            "UPDATE catalog_price SET amount = 2",
+            "UPDATE catalog_price SET floor_amount = 0.5",
+            "UPDATE catalog_price SET cost_amount = 0.5",
+            "UPDATE catalog_price SET sku = 'x'",
+            "DELETE FROM catalog_price",
+            "UPDATE catalog_pricebook SET currency = 'USD'",
+            "UPDATE catalog_pricebook SET valid_from = '2025-01-01'",
+            "UPDATE catalog_pricebook SET exchange_rate = 7",
+            "UPDATE catalog_pricebook SET content_hash = 'x'",
+            "UPDATE catalog_pricebook SET status = 'draft'",
+            "UPDATE catalog_pricebook SET valid_until = NULL",
+            "UPDATE catalog_pricebook SET valid_until = '2027-01-02'",
+            "DELETE FROM catalog_pricebook",
+        ],
+    )
+    def test_statements(self, frozen: PriceBook, statement: str) -> None:
+        with pytest.raises(IntegrityError, match="do not change"), transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(statement)
+
+    def test_a_price_is_neither_added_nor_moved_in_nor_out(self, frozen: PriceBook) -> None:
+        other = price(book(code="draft"), sku="other")
+        into, out = Price.objects.filter(pk=other.pk), Price.objects.filter(book=frozen)
+        for act in (
+            lambda: price(frozen, sku="slipped-in"),
+            lambda: Price.objects.bulk_create([Price(book=frozen, sku="y", unit="each", amount=1)]),
+            lambda: into.update(book=frozen),
+            lambda: out.update(book=other.book),
+        ):
+            with pytest.raises(IntegrityError, match="do not change"), transaction.atomic():
+                act()
+
+    @pytest.mark.skipif("connection.vendor != 'sqlite'", reason="REPLACE is SQLite's")
+    def test_a_price_is_not_put_aside_by_another_row(self, frozen: PriceBook) -> None:
+        other = price(book(code="draft"), sku="other")
+        kept = frozen.prices.get()
+        for statement in (
+            "UPDATE OR REPLACE catalog_price SET id = %s WHERE id = %s",
+            "REPLACE INTO catalog_price (id, book_id, sku, unit, condition, amount, origin_mark, origin_text,"
+            " source_title, source_locator) SELECT %s, book_id, 'z', unit, condition, amount, origin_mark, origin_text,"
+            " source_title, source_locator FROM catalog_price WHERE id = %s",
+        ):
+            with pytest.raises(IntegrityError, match="do not change"), transaction.atomic():
+                connection.cursor().execute(statement, [kept.pk, other.pk])
+
+    def test_a_retired_book_does_not_come_back(self) -> None:
+        made = price_book_publish(book=priced())
+        price_book_retire(book=made)
+        with pytest.raises(IntegrityError, match="do not change"), transaction.atomic():
+            PriceBook.objects.filter(pk=made.pk).update(status="published")
+
+    def test_a_published_book_still_ends_earlier_and_retires(self) -> None:
+        made = price_book_publish(book=priced())
+        price_book_close(book=made, valid_until=date(2026, 12, 31))
+        price_book_close(book=made, valid_until=date(2026, 11, 30))
+        price_book_retire(book=made)
+        assert PriceBook.objects.get(pk=made.pk).status == "retired"
+
+    def test_a_draft_changes_freely(self) -> None:
+        made = priced()
+        with connection.cursor() as cursor:
+            cursor.execute("UPDATE catalog_price SET amount = 2")
+            cursor.execute("UPDATE catalog_pricebook SET currency = 'USD', valid_from = '2025-01-01'")
+            cursor.execute("DELETE FROM catalog_price")
+            cursor.execute("DELETE FROM catalog_pricebook")
+        assert not PriceBook.objects.filter(pk=made.pk).exists()

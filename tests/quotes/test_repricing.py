@@ -30,13 +30,15 @@ D = Decimal
 def book(db):
     """A purchase book of today: the sample server costs 1200.00, floor 900, cost 800."""
     made = PriceBook.objects.create(
-        code="book-2", name_zh="新价目", name_en="New book", basis="purchase", currency="CNY", status="published",
-        valid_from=date(2020, 1, 1), published_at=NOON,
+        code="book-2", name_zh="新价目", name_en="New book", basis="purchase", currency="CNY",
+        valid_from=date(2020, 1, 1),
     )  # fmt: skip
     Price.objects.create(
         book=made, sku="sample-server", unit="each", amount=D("1200.005"), origin_mark="source",
         as_of=date(2026, 11, 1), floor_amount=D(900), cost_amount=D(800),
     )  # fmt: skip
+    made.status, made.published_at = "published", NOON
+    made.save()
     return made
 
 

@@ -20,7 +20,7 @@ QUESTIONS = {
 }
 HEADLINES = {
     "en": re.compile(r"\d GPUs\..*Expected [\d.]+", re.DOTALL),
-    "zh-Hans": re.compile(r"\d\s*张GPU.*预计", re.DOTALL),
+    "zh-Hans": re.compile(r"\d\s*张\s*GPU.*预计", re.DOTALL),
 }
 
 

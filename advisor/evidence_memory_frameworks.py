@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -15,6 +16,7 @@ UNPACKED_SAMPLE_TOKENS = 512
 SHORT_SAMPLE_TOKENS = 256
 SHORT_SAMPLE_WORDS = ("short samples", "short) samples", "samples are much shorter")
 
+GRADIENT_SCRATCH_YEAR = 2025  # TransformerEngine 2.3
 COMPILED_LOSS_YEAR = 2025  # torchtitan pull request 1033
 
 
@@ -61,6 +63,12 @@ def held_plan(row: Mapping[str, str], plan: TrainingPlan, gpu_count: int, notes:
     if _is(row, "torchtitan") and "compile" in low and (whole(row["year"]) or 0) >= COMPILED_LOSS_YEAR:
         notes.append("loss: torchtitan compiles it with the model since 2025, which keeps the logits alone")
         plan = replace(plan, uses_fused_loss=True)
+    if plan.recipe in (Recipe.FSDP, Recipe.PURE_BF16) and re.search(r"torch\.compile|\bcompile\b|compile\+", low):
+        notes.append("kernels: torch.compile fuses element-wise operations and keeps their inputs alone")
+        plan = replace(plan, uses_fused_kernels=True)
+    if plan.recipe is Recipe.MEGATRON and (whole(row["year"]) or GRADIENT_SCRATCH_YEAR) < GRADIENT_SCRATCH_YEAR:
+        notes.append("gradients: no scratch beside them before TransformerEngine 2.3")
+        plan = replace(plan, has_gradient_scratch=False)
     if _is(row, "megatron-swift") and plan.uses_fused_loss:
         notes.append("loss: Megatron-Core's own fusion casts logits to fp32 (fused_cross_entropy.py)")
         plan = replace(plan, uses_fused_loss=False)

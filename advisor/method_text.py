@@ -119,6 +119,14 @@ MEMORY = Section(
             "arXiv:2205.05198",
         ),
         _row(
+            _("Selective recomputation"), "5as/t;  (6f + 2h)/t;  2e f_e/t;  …",
+            _(
+                "Drops the attention core, or the parts that are named: dense FFN, norms, expert activations, experts, "
+                "shared experts, latent up-projections. One layer at work holds its share again."
+            ),
+            "arXiv:2205.05198",
+        ),
+        _row(
             _("Micro-batches in flight"), "min(m, p − i);  (2(p − i − 1) + (v − 1)p + 1)/v",
             _("Stage i of 1F1B, and of the interleaved schedule."), "arXiv:2104.04473",
         ),
@@ -130,6 +138,14 @@ MEMORY = Section(
         _row(
             _("Fully sharded"), "2 (2 P_layer + P_root) + 2 P_head + (2 + g) P_layer",
             _("Two gathered units, embedding, head; gradients, a reduction's copy."), "arXiv:2304.11277",
+        ),
+        _row(
+            _("Reserved by the allocator"), _("logits + (allocated − logits) × 1.05 … 1.28"),
+            _(
+                "Logits are few and large blocks without slack. 1.05 Megatron, 1.15 PyTorch on whole weights, 1.24 "
+                "DeepSpeed, 1.28 PyTorch on sharded weights; near the card's limit cached blocks are given back."
+            ),
+            _("paired logs of allocated and reserved memory"),
         ),
         _row(
             _("QLoRA weights"), "0.5 + 0.127/8",

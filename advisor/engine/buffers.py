@@ -154,8 +154,7 @@ def buffer_bytes(
     # with ZeRO 2 or less, a recipe whose parameters are fp32 keeps its 16-bit copy for the whole step
     copies = states.gather * (dense + experts) if states.gather and not work.is_frozen else 0.0
     buffer = np.where(cand.zero_stage >= 3, gathered, copies)
-    has_scratch = plan.recipe is Recipe.MEGATRON and states.gradient >= BYTES_FP32
-    if has_scratch and not work.is_frozen:
+    if plan.recipe is Recipe.MEGATRON and plan.has_gradient_scratch and not work.is_frozen:
         shapes = work.attention_matrix_count + np.where(stage.dense_layers > 0, work.dense_ffn_count, 0.0)
         scratch = (shapes + root * t * stage.has_head) / t
         if work.expert_count:
@@ -169,6 +168,10 @@ def buffer_bytes(
         if plan.whole_gradients:
             is_copied = cand.data_parallel > 1
         buffer = buffer + np.where(is_copied, states.gradient * (dense + experts), 0.0)
+    if is_pytorch and plan.offload == "parameters":
+        # shards come from the host before they are gathered, and reduced gradients wait to go there
+        passing = PREFETCHED_UNITS * unit_bytes + (0.0 if work.is_frozen else states.gradient_reduce)
+        buffer = buffer + np.where(cand.zero_stage >= 3, passing * unit / rank.shard, 0.0)
     if work.is_quantized:  # the 16-bit copy of one matrix at a time
         buffer = buffer + BYTES_16BIT * work.hidden_size * work.ffn_size / t
     if plan.recipe is Recipe.DEEPSPEED and not work.is_frozen and plan.offload == "none":

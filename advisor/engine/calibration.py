@@ -67,7 +67,9 @@ class Calibration:
     bubble_factor: float
     straggler_fraction_per_doubling: float
     # memory
-    reserved_factor: Mapping[str, float]  # by recipe
+    # reserved over live bytes without the logits, by recipe: Megatron 1.03 to 1.09 in paired logs; `fsdp`, where
+    # PyTorch shards the weights, the mean of seven pairs (llama-recipes pull requests 41 and 165, fsdp_qlora, XTuner)
+    reserved_factor: Mapping[str, float]
     overhead_bytes_single: float
     overhead_bytes_distributed: float
     activation_transient_factor: float

@@ -22,6 +22,7 @@ import numpy as np
 from advisor.engine.buffers import (
     NF4_BYTES,
     NF4_DOUBLE_QUANTIZED_BYTES,
+    PYTORCH_RECIPES,
     adapter_type,
     buffer_bytes,
     logits_bytes,
@@ -303,6 +304,14 @@ def _stages_bytes(
             yield stage, _stage_bytes(work, states, plan, cand, calibration, rank, stage, common)
 
 
+def reserved_factor(plan: TrainingPlan, zero_stage: FloatArray, calibration: Calibration) -> FloatArray | float:
+    """What the allocator reserves over what is live; PyTorch's sharded modules gather and reduce in changing sizes."""
+    factor = calibration.reserved_factor
+    if plan.recipe in PYTORCH_RECIPES:
+        return np.where(zero_stage >= 3, factor[Recipe.FSDP.value], factor[Recipe.PURE_BF16.value])
+    return factor[plan.recipe.value]
+
+
 def memory_per_gpu(
     work: Workload,
     plan: TrainingPlan,
@@ -345,7 +354,9 @@ def memory_per_gpu(
         held_experts = np.maximum(held_experts, parts.expert_parameters * stage.exists)
     assert worst is not None  # noqa: S101  (there is always a first stage)
     overhead = np.where(cand.gpu_count > 1, calibration.overhead_bytes_distributed, calibration.overhead_bytes_single)
-    easy = worst_allocated * calibration.reserved_factor[plan.recipe.value]
+    # logits are a few blocks that fill segments of their own; what the allocator splits and keeps is the rest
+    split = worst_allocated - worst.logits
+    easy = worst.logits + split * reserved_factor(plan, cand.zero_stage, calibration)
     pressed = worst_allocated * PRESSED_RESERVED_FACTOR
     reserved = np.maximum(pressed, np.minimum(easy, available_bytes - overhead))
     return MemoryArrays(

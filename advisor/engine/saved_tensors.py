@@ -13,6 +13,8 @@ References
 .. [2] PyTorch, tools/autograd/derivatives.yaml (saved operands of mul, mm, native_layer_norm, silu, native_dropout).
 .. [3] Megatron-LM, megatron/core/transformer/transformer_config.py (recompute_modules): core_attn, mlp and moe run
    under a checkpoint that keeps their input; layernorm, moe_act and mla_up_proj discard their output and make it again.
+.. [4] PyTorch, torch/_functorch/partitioners.py (min_cut_rematerialization_partition): fusible operations are computed
+   again rather than kept.
 """
 
 from __future__ import annotations
@@ -107,8 +109,9 @@ def _outer(model: ModelSpec, plan: TrainingPlan, unit: int, value_width: int, ad
         return 2 * (unit + norm_output) * h + projection_input + latents + dropout
     is_frozen = plan.method in (Method.LORA, Method.QLORA)
     norms = model.norms_per_layer or 2
-    # written out in PyTorch, an RMS norm saves its fp32 input, and where its weight learns the fp32 normed value
-    rms_norm = BYTES_FP32 * (1 if is_frozen else 2)
+    # written out in PyTorch, an RMS norm saves its fp32 input, and where its weight learns the fp32 normed value;
+    # compiled, the input alone, from which the backward pass makes the rest in passing [4]_
+    rms_norm = unit if plan.uses_fused_kernels else BYTES_FP32 * (1 if is_frozen else 2)
     kept = norms * (rms_norm if model.norm_weight_vectors == 1 else unit) * h
     if is_frozen and plan.lora is not None:
         has_dropout = plan.lora.has_dropout
@@ -130,6 +133,8 @@ def _ffn_per_width(model: ModelSpec, plan: TrainingPlan, unit: int) -> float:
     copies = 3 if model.gated_ffn else 2  # fused: gate, up, product; or up and its activation
     if _is_megatron(plan):
         return unit * copies - (unit - BYTES_FP8 if plan.precision in FP8_PRECISIONS else 0)
+    if plan.uses_fused_kernels:
+        return float(unit * (2 if model.gated_ffn else 1))
     if plan.method in (Method.LORA, Method.QLORA):
         return float(unit * (3 if model.gated_ffn else 1))  # gate, its activation, up; the product is not kept
     return float(unit * (4 if model.gated_ffn else 2))
@@ -170,12 +175,15 @@ def saved_tensors(model: ModelSpec, plan: TrainingPlan, adapted_width: int) -> S
     kv_width = model.kv_head_count * model.head_size
     per_operation = None
     if not _is_megatron(plan) and not is_eager:
-        # every other matrix product: input, q, v, attention and FFN outputs, one of gate and up
-        per_operation = float(unit * (3 * model.hidden_size + width + kv_width))
+        # every other matrix product: input, q, v, attention and FFN outputs, one of gate and up; the backward pass does
+        # not read the FFN output, and a compiled graph does not keep it
+        outputs = 2 if plan.uses_fused_kernels else 3
+        per_operation = float(unit * (outputs * model.hidden_size + width + kv_width))
     is_learning = plan.method not in (Method.LORA, Method.QLORA)
+    is_fused = _is_megatron(plan) or bool(plan.uses_fused_kernels)
     return SavedTensors(
         # inputs of the attention and FFN matrices
-        gathered=2.0 * unit * model.hidden_size if is_learning and not _is_megatron(plan) else 0.0,
+        gathered=2.0 * unit * model.hidden_size if is_learning and not is_fused else 0.0,
         outer=_outer(model, plan, unit, value_width, adapted_width),
         attention=float(unit * _attention_width(model, plan, value_width)),
         core=EAGER_SCORE_BYTES * model.head_count * plan.sequence_length

@@ -251,6 +251,8 @@ class TrainingPlan:
     optimizer_in_backward: bool = False
     # what selective recomputation computes again; empty: as the framework does unasked (Megatron: the attention core)
     recomputed_parts: tuple[RecomputedPart, ...] = ()
+    # products that add to the gradients keep a 16-bit one of each shape beside (TransformerEngine from 2.3 on)
+    has_gradient_scratch: bool = True
     whole_gradients: bool = False  # gradients accumulate unsharded (FSDP under no_sync)
     # what the data type of the parameters themselves is (recipe override), bytes; None: the recipe's own
     weight_bytes_per_parameter: float | None = None

@@ -6,19 +6,20 @@ The count is told in the two fields of draft-ietf-httpapi-ratelimit-headers-10, 
 from __future__ import annotations
 
 import math
-import time
 from typing import TYPE_CHECKING
 
 from django.conf import settings
-from django.core.cache import cache
 from django.http import HttpRequest
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
+
+from config.visitors import Counter, client_address
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView  # which itself imports this module, as a setting
 
 WINDOW_SECONDS = 60
+REQUESTS = Counter(name="api-requests", window_seconds=WINDOW_SECONDS)
 
 
 class PerMinute(BaseThrottle):
@@ -29,7 +30,7 @@ class PerMinute(BaseThrottle):
 
     def wait(self) -> float:
         """Seconds until the next window, for Retry-After."""
-        return WINDOW_SECONDS - time.time() % WINDOW_SECONDS
+        return REQUESTS.seconds_left()
 
 
 def count_request(request: HttpRequest) -> bool:
@@ -38,18 +39,7 @@ def count_request(request: HttpRequest) -> bool:
     if not limit:
         return True
     if (counted := getattr(request, "rate_limit", None)) is None:
-        now = time.time()
-        key = f"api-requests:{_address(request)}:{int(now) // WINDOW_SECONDS}"
-        cache.add(key, 0, timeout=2 * WINDOW_SECONDS)
-        try:
-            count = cache.incr(key)
-        except ValueError:  # evicted between the two calls: begin again
-            count = 1
-        counted = (limit, limit - count, math.ceil(WINDOW_SECONDS - now % WINDOW_SECONDS))
+        count = REQUESTS.add(client_address(request))
+        counted = (limit, limit - count, math.ceil(REQUESTS.seconds_left()))
         request.rate_limit = counted  # type: ignore[attr-defined]
     return bool(counted[1] >= 0)
-
-
-def _address(request: HttpRequest) -> str:
-    """Of the client, by NUM_PROXIES; DRF's rule reads nothing but META."""
-    return str(BaseThrottle().get_ident(request))  # type: ignore[arg-type]

@@ -17,6 +17,7 @@ VAGUE_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "tools"}
 # what answers a request or a command; nothing below may reach up to it
 FACES = {"views", "urls", "api", "admin", "management"}
 # no clock, no chance, no outside world in the engine
+USED_BY_APPS = ("config.api_", "config.visitors.")
 IMPURE = {"random", "secrets", "time", "datetime", "os", "subprocess", "socket", "urllib", "http", "logging", "sqlite3"}
 
 
@@ -87,9 +88,9 @@ def reason_against(found: Import) -> str | None:
             return "the engine imports numpy and the standard library only"
         return "the engine knows no clock, chance or outside world" if target in IMPURE else None
     if target == "config" and app != "config":
-        return None if found.imported.startswith("config.api_") else "of config, apps may use only the api_* modules"
-    if found.importer.startswith("config.api_") and target in APPS and target != "config":
-        return "config.api_* is used by the apps and so imports none of them"
+        return None if found.imported.startswith(USED_BY_APPS) else "of config, apps may use only api_* and visitors"
+    if found.importer.startswith(USED_BY_APPS) and target in APPS and target != "config":
+        return "what the apps use of config imports none of them"
     if app == "catalog" and target in {"advisor", "quotes"}:
         return "the catalogue imports neither advisor nor quotes"
     if app == "advisor" and target == "quotes":

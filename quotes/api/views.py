@@ -23,6 +23,7 @@ from rest_framework.views import APIView
 from advisor.api.schemas import reference
 from catalog.api.views import CatalogPages
 from config.api_errors import Unprocessable
+from config.visitors import client_address
 from quotes import access, files
 from quotes.api import bodies, examples
 from quotes.api.answers import etag_of, quote_answer, quote_row
@@ -71,7 +72,7 @@ class QuoteView(APIView):
         return access.actor_of(
             self.caller,
             request_id=getattr(request._request, "request_id", ""),
-            address=request.META.get("REMOTE_ADDR") or None,
+            address=client_address(request._request) or None,
             token_name=f"{token.prefix} {token.name}"[:100],
         )
 

@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from config.visitors import client_address
 from quotes import access, files, snapshot
 from quotes.forms import AcceptForm, DeclineForm
 from quotes.models import CustomerLink, QuoteRevision, link_digest
@@ -67,7 +68,7 @@ def _answer(request: HttpRequest, token: str, action: Action, form: AcceptForm |
     actor = access.Actor(
         text=str(statement["name"])[:200],
         request_id=getattr(request, "request_id", ""),
-        address=request.META.get("REMOTE_ADDR") or None,
+        address=client_address(request) or None,
     )
     evidence = {
         **statement,

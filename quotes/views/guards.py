@@ -13,6 +13,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.cache import cache_control
 
+from config.visitors import client_address
 from quotes import access
 from quotes.models import STATE_LABELS
 from quotes.states import TransitionError
@@ -46,5 +47,5 @@ def actor(request: HttpRequest) -> access.Actor:
     return access.actor_of(
         cast(User, request.user),
         request_id=getattr(request, "request_id", ""),
-        address=request.META.get("REMOTE_ADDR") or None,
+        address=client_address(request) or None,
     )

@@ -10,9 +10,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
-from rest_framework.throttling import BaseThrottle
 
 from advisor.inputs import InputError
+from config.visitors import client_address
 from quotes.carried_inputs import carried_inputs
 from quotes.models import Basis, QuoteRequest
 from quotes.request_forms import RequestForm
@@ -22,11 +22,6 @@ from quotes.sizing_basis import answers_of_query
 from quotes.views.guards import private
 
 MAX_BODY_BYTES = 65_536
-
-
-def sender_address(request: HttpRequest) -> str:
-    """The visitor's network address; forwarded ones count only behind the stated number of proxies."""
-    return BaseThrottle().get_ident(request) or ""  # type: ignore[arg-type]  # reads META only
 
 
 @private
@@ -58,7 +53,7 @@ def quote_request(request: HttpRequest) -> HttpResponse:
         return render(request, "requests/request.html", context, status=422)
     try:
         stored = request_receive(
-            data=form.request_data(language), answers=answers, query=query, address=sender_address(request)
+            data=form.request_data(language), answers=answers, query=query, address=client_address(request)
         )
     except TooManyRequestsError as error:
         form.add_error(None, _("Too many requests came from here. Nothing is lost: send it again in an hour."))

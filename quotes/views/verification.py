@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from django.core.cache import cache
+import math
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
-from rest_framework.throttling import BaseThrottle
 
+from config.visitors import Counter, client_address
 from quotes import snapshot, verification
 from quotes.paper import paper_of
 from quotes.views.guards import private
 
 LOOK_UPS = 60  # from one address in a window; a guesser of 100 bits gets nowhere long before
 WINDOW_SECONDS = 600
+CODES_ASKED = Counter(name="verification", window_seconds=WINDOW_SECONDS)
 SHOWN_HASH_DIGITS = 16
 
 
@@ -37,10 +39,10 @@ def check(request: HttpRequest) -> HttpResponse:
 @require_GET
 def confirm(request: HttpRequest, code: str) -> HttpResponse:
     """What the paper must say; the same answer for every code that is not one."""
-    if _is_over_the_limit(request):
+    if CODES_ASKED.add(client_address(request)) > LOOK_UPS:
         message = _("Too many codes from this address. Wait ten minutes, then try again.")
         response = _private(render(request, "quotes/verify.html", {"message": message}, status=429))
-        response["Retry-After"] = str(WINDOW_SECONDS)
+        response["Retry-After"] = str(math.ceil(CODES_ASKED.seconds_left()))
         return response
     found = verification.revision_of(verification.read_code(code))
     if found is None:
@@ -54,16 +56,6 @@ def confirm(request: HttpRequest, code: str) -> HttpResponse:
         "pdf_hash": found.pdf_sha256[:SHOWN_HASH_DIGITS],
     }
     return _private(render(request, "quotes/verify.html", context))
-
-
-def _is_over_the_limit(request: HttpRequest) -> bool:
-    address = BaseThrottle().get_ident(request)  # type: ignore[arg-type]  # reads META only, which both requests have
-    key = f"verification:{address}"
-    cache.add(key, 0, timeout=WINDOW_SECONDS)
-    try:
-        return cache.incr(key) > LOOK_UPS
-    except ValueError:  # evicted in between
-        return False
 
 
 def _private(response: HttpResponse) -> HttpResponse:

@@ -17,7 +17,7 @@ class Empty(APIView):
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     now = {"now": 1_200.0 + 45.0}  # 45 s into a minute
-    monkeypatch.setattr("config.api_throttle.time.time", lambda: now["now"])
+    monkeypatch.setattr("config.visitors.time.time", lambda: now["now"])
     return now
 
 

@@ -176,7 +176,7 @@ def _recent_title(checked: CheckedRecommendation, answer: Mapping[str, Any]) -> 
         asked.append(_("%(tokens)s tokens") % {"tokens": figures.format_si_count(tokens)})
     seconds = best["estimate"]["time"]["training_seconds"] if best else None
     found = [_title(best), figures.format_training_time(seconds) if seconds else ""]
-    return f"{' · '.join(asked)} → {', '.join(filter(None, found))}"
+    return f"{' · '.join(asked)} → {pgettext('between items', ', ').join(filter(None, found))}"
 
 
 def _mail_url(link: str, answer: Mapping[str, Any]) -> str:

@@ -17,6 +17,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import translation
 
+from advisor import input_parsing
 from advisor.answer_changes import KeyFigures, changes, read_token, token
 from advisor.models import Scenario
 from advisor.scenario_compare import query_of
@@ -295,3 +296,22 @@ def test_query_of_whatever_was_pasted() -> None:
 def test_tags_are_trimmed_each_once_and_few() -> None:
     assert clean_tags(" a, b,，a、c ") == ["a", "b", "c"]
     assert len(clean_tags(",".join(map(str, range(50))))) == 8
+
+
+def test_an_old_link_tells_of_a_new_engine_and_of_a_new_default(
+    client: Client, catalog: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The link carries what was seen; here the product really moves on between sending and opening."""
+    link = urlsplit(get(client, **case()).context["share_url"]).query
+    assert "sequence_length" not in link
+    for module in ("advisor.recommendation", "advisor.services"):
+        monkeypatch.setattr(f"{module}.ENGINE_VERSION", "99.0")
+    changes_now = client.get(f"/?{link}&lang=en").context["changes"]
+    assert [(change.label, change.now) for change in changes_now.versions] == [("Engine", "99.0")]
+    assert changes_now.figures == ()
+    monkeypatch.setitem(input_parsing._DEFAULTS, "sequence_length", 32768)
+    response = client.get(f"/?{link}&lang=en")
+    assert response.context["answer"]["training"]["sequence_length"] == 32768
+    labels = {change.label: change for change in response.context["changes"].figures}
+    assert labels["Training time"].ratio > 0  # attention over longer sequences costs more
+    assert "Changed since" in Page(response).text

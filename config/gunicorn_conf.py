@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+from typing import Any
 
 workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
 worker_class = "gthread"
@@ -19,3 +21,9 @@ worker_tmp_dir = "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: S108
 accesslog = None
 control_socket_disable = True  # two sites of one user would share its path
 raw_env = ["OPENBLAS_NUM_THREADS=1"]  # our kernels are element-wise; a thread pool per worker only takes memory
+
+
+def post_worker_init(worker: Any) -> None:
+    """What was imported lives as long as the worker: a full collection that walks it costs 50 ms of some answer."""
+    gc.collect()
+    gc.freeze()

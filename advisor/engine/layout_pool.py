@@ -34,14 +34,15 @@ from advisor.engine.workload import Workload
 
 IntArray = NDArray[np.int64]
 # layouts of each size and kind that are evaluated before the floors of the others are compared with their best time
-FIRST_COUNT = 16
-SECOND_COUNT = 128
+ROUNDS: tuple[int | None, ...] = (16, 128, None)
 # rounding of the floor's own sum; and start-up times of context groups, which the floor counts and full sharding hides
 ROUNDING = 1 - 1e-9
 CONTEXT_SLACK = 0.99
 
 
 LARGEST_TABLE = 2**22  # values above are numbered by sorting
+SMALL_TABLE = 2**12  # values below are cheap to number, and need not be before they are combined
+SMALL_POOL = 2_048  # layouts times kinds that are all evaluated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +79,6 @@ class _Tried:
     row: IntArray
     share: IntArray
     per_sequence: FloatArray
-    time: TimeArrays
 
 
 class LayoutPool:
@@ -157,10 +157,10 @@ class LayoutPool:
         """Least device memory that each row can need with nothing recomputed, and at any share recomputed. [B]"""
         cand = self.candidates
         place, first = _alike(
+            self.gpu_counts,
             cand.tensor_parallel,
             cand.pipeline_parallel,
             cand.context_parallel,
-            self.gpu_counts,
             cand.expert_parallel,
             cand.expert_tensor_parallel,
             cand.zero_stage,
@@ -176,12 +176,12 @@ class LayoutPool:
 
     def time_floors(self, kinds: Sequence[Kind]) -> list[tuple[FloatArray, FloatArray]]:
         """For each kind a lower bound of every row's step time per sequence, and what all recomputation adds. [s]"""
-        passes, place, least, more = self.pass_floors(kinds)
+        passes, place, least, more = self.pass_floors(kinds, np.arange(len(self.candidates)))
         return [(passes * least[at][place], passes * more[at][place]) for at in range(len(kinds))]
 
-    def pass_floors(self, kinds: Sequence[Kind]) -> tuple[FloatArray, IntArray, FloatArray, FloatArray]:
+    def pass_floors(self, kinds: Sequence[Kind], rows: IntArray) -> tuple[FloatArray, IntArray, FloatArray, FloatArray]:
         """Factor and group of each row; for each kind and group the floor of one pass, and what recomputation adds."""
-        cand = self.candidates
+        cand = self.candidates.take(rows)
         place, first = _alike(
             cand.tensor_parallel,
             cand.context_parallel,
@@ -220,7 +220,7 @@ class LayoutPool:
         least, more = (np.concatenate(wholes, axis=1) for wholes in zip(*parts, strict=True))
         p, v, m = cand.pipeline_parallel, cand.virtual_stage_count, cand.micro_batch_count
         passes = (m + self.calibration.bubble_factor * (p - 1) / v) / (p * cand.global_batch_size)
-        doublings = np.log2(np.maximum(self.gpu_counts / kinds[0].rates.domain_size, 1.0))  # one domain in a pool
+        doublings = np.log2(np.maximum(self.gpu_counts[rows] / kinds[0].rates.domain_size, 1.0))  # one domain in a pool
         passes = passes * (1 + self.calibration.straggler_fraction_per_doubling * doublings)
         return passes, place, least, more
 
@@ -254,8 +254,14 @@ def _alike(*columns: FloatArray) -> tuple[IntArray, IntArray]:
     """Rows that agree in all columns, which are small counts: the number of each row's group, and one row of each."""
     codes, count = _numbered(columns[0].astype(np.int64))
     for column in columns[1:]:
-        own, own_count = _numbered(column.astype(np.int64))
-        codes, count = _numbered(codes * own_count + own)
+        own = column.astype(np.int64)
+        own_count = int(np.max(own, initial=0)) + 1
+        if own_count > SMALL_TABLE:
+            own, own_count = _numbered(own)
+        if count * own_count > SMALL_TABLE:
+            codes, count = _numbered(codes)
+        codes, count = codes * own_count + own, count * own_count
+    codes, count = _numbered(codes)
     first = np.empty(count, dtype=np.int64)
     first[codes] = np.arange(codes.size)
     return codes, first
@@ -279,41 +285,77 @@ def best_layouts(pool: LayoutPool, kinds: Sequence[Kind]) -> list[BestLayouts | 
     asked = [(at, size) for at, kind in enumerate(kinds) for size in kind.sizes]
     owner_of = np.array([at for at, _size in asked], dtype=np.int64)
     budgets = np.array([kind.budget_bytes for kind in kinds])
-    whole_memory, least_memory = pool.memory_floors()
-    if np.min(least_memory) > np.max(budgets, initial=0.0):
-        return [None for _kind in kinds]
-    # what fits no kind at any share is out of the question for all
-    alive = np.flatnonzero(least_memory <= np.max(budgets))
-    whole_memory, least_memory, counts = whole_memory[alive], least_memory[alive], pool.gpu_counts[alive]
-    passes, group, least_pass, more_pass = pool.pass_floors(kinds)
-    passes, group = passes[alive], group[alive]
-    # where nothing recomputed does not fit, the smallest share is
-    recomputing_pass = least_pass + pool.shares[min(1, len(pool.shares) - 1)] * more_pass
-    floors = np.empty((len(kinds), alive.size))
-    for at, budget in enumerate(budgets):
-        floor = np.where(whole_memory > budget, recomputing_pass[at][group], least_pass[at][group]) * passes
-        floors[at] = np.where(least_memory > budget, np.inf, floor)
+    if len(pool.candidates) * len(kinds) <= SMALL_POOL:  # floors would cost more than they spare
+        hopes = _Hopes.unknown(len(pool.candidates), len(kinds))
+    else:
+        hopes = _Hopes.of(pool, kinds, budgets)
     sizes = np.array([size for _at, size in asked])
+    counts = pool.gpu_counts[hopes.rows]
     starts, stops = (np.searchsorted(counts, sizes, side=side).tolist() for side in ("left", "right"))
     rates = pool.rates(kinds)
     best = np.full(len(asked), np.inf)
     tried: list[_Tried] = []
-    for count in (FIRST_COUNT, SECOND_COUNT, None):
-        chosen = _most_hopeful(floors, owner_of, starts, stops, best, count)
+    for count in hopes.counts:
+        chosen = _most_hopeful(hopes.floors, owner_of, starts, stops, best, count)
         place = np.repeat(np.arange(len(asked)), [rows.size for rows in chosen])
         if place.size == 0:
             break
         hopeful, owner = np.concatenate(chosen), owner_of[place]
-        least, more = (passes[hopeful] * part[owner, group[hopeful]] for part in (least_pass, more_pass))
-        rows = alive[hopeful]
-        shares = pool.smallest_shares(rows, budgets[owner], least, more, best[place])
-        kept = shares >= 0
+        rows = hopes.rows[hopeful]
+        shares = pool.smallest_shares(rows, budgets[owner], *hopes.times(owner, hopeful), best[place])
+        kept = np.flatnonzero(shares >= 0)
         place, rows, shares, owner = place[kept], rows[kept], shares[kept], owner[kept]
-        time = pool.timed(rates, owner, rows, shares)
-        per_sequence = time.step_seconds / pool.candidates.global_batch_size[rows]
+        step = pool.timed(rates, owner, rows, shares).step_seconds
+        per_sequence = step / pool.candidates.global_batch_size[rows]
         np.minimum.at(best, place, per_sequence)
-        tried.append(_Tried(place, rows, shares, per_sequence, time))
-    return _winners(pool, kinds, owner_of, tried)
+        tried.append(_Tried(place, rows, shares, per_sequence))
+    return _winners(pool, kinds, rates, owner_of, best, tried)
+
+
+@dataclass(frozen=True, slots=True)
+class _Hopes:
+    """Rows in question, the floor of each for each kind, and what the floors are made of."""
+
+    counts: tuple[int | None, ...]  # most rows of each size and kind that a round evaluates
+    rows: IntArray
+    floors: FloatArray  # (kinds, rows); infinite where the memory floor does not fit
+    passes: FloatArray
+    group: IntArray
+    least: FloatArray  # (kinds, groups)
+    more: FloatArray
+
+    @classmethod
+    def unknown(cls, row_count: int, kind_count: int) -> _Hopes:
+        """Every row is tried."""
+        none = np.zeros((kind_count, 1))
+        rows = np.arange(row_count)
+        return cls(
+            (None,), rows, np.zeros((kind_count, row_count)), np.zeros(row_count), np.zeros_like(rows), none, none
+        )
+
+    @classmethod
+    def of(cls, pool: LayoutPool, kinds: Sequence[Kind], budgets: FloatArray) -> _Hopes:
+        whole, least_memory = pool.memory_floors()
+        # what fits no kind at any share is out of the question for all
+        rows = np.flatnonzero(least_memory <= np.max(budgets))
+        if rows.size == 0:
+            return cls.unknown(0, len(kinds))
+        whole, least_memory = whole[rows], least_memory[rows]
+        passes, group, least, more = pool.pass_floors(kinds, rows)
+        group_count = least.shape[1]
+        # where nothing recomputed does not fit, the smallest share is
+        smallest = least + pool.shares[min(1, len(pool.shares) - 1)] * more
+        either = np.concatenate([least, smallest], axis=1)
+        floors = np.empty((len(kinds), rows.size))
+        for at, budget in enumerate(budgets):
+            np.multiply(either[at][group + group_count * (whole > budget)], passes, out=floors[at])
+            floors[at][least_memory > budget] = np.inf
+        return cls(ROUNDS, rows, floors, passes, group, least, more)
+
+    def times(self, owner: IntArray, rows: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Floor of time of rows for a kind each, and what recomputing everything adds."""
+        passes, group = self.passes[rows], self.group[rows]
+        return passes * self.least[owner, group], passes * self.more[owner, group]
 
 
 def _most_hopeful(
@@ -333,20 +375,21 @@ def _most_hopeful(
 
 
 def _winners(
-    pool: LayoutPool, kinds: Sequence[Kind], owner_of: IntArray, tried: list[_Tried]
+    pool: LayoutPool, kinds: Sequence[Kind], rates: Rates, owner_of: IntArray, best: FloatArray, tried: list[_Tried]
 ) -> list[BestLayouts | None]:
     """The fastest of each kind and size, its memory with the allocator under that kind's budget."""
     if not any(found.row.size for found in tried):
         return [None for _kind in kinds]
+    fastest = [np.flatnonzero(found.per_sequence == best[found.place]) for found in tried]
     place, row, share = (
-        np.concatenate([getattr(found, name) for found in tried]) for name in ("place", "row", "share")
+        np.concatenate([getattr(found, name)[own] for found, own in zip(tried, fastest, strict=True)])
+        for name in ("place", "row", "share")
     )
-    per_sequence = np.concatenate([found.per_sequence for found in tried])
-    order = np.lexsort((row, per_sequence, place))
-    _, first = np.unique(place[order], return_index=True)
-    won = order[first]  # by kind, then by size
-    kind, cand = owner_of[place[won]], pool.with_shares(row[won], share[won])
-    time = take_fields(join_times([found.time for found in tried]), won)
+    order = np.lexsort((row, place))  # of equal ones the first of the pool
+    place, first = np.unique(place[order], return_index=True)
+    row, share = row[order[first]], share[order[first]]  # by kind, then by size
+    kind, cand = owner_of[place], pool.with_shares(row, share)
+    time = pool.timed(rates, kind, row, share)
     budgets = np.array([item.budget_bytes for item in kinds])[kind]
     memory = memory_per_gpu(pool.work, pool.plan, cand, pool.calibration, budgets)
     results: list[BestLayouts | None] = []
@@ -354,8 +397,8 @@ def _winners(
         own = np.flatnonzero(kind == at)
         in_question = sum(_length(pool.rows_of(size)) for size in item.sizes) * len(pool.shares)
         evaluated = Evaluated(take_fields(memory, own), take_fields(time, own))
-        best = BestLayouts(candidates=cand.take(own), evaluated=evaluated, layout_count=in_question)
-        results.append(best if own.size else None)
+        found = BestLayouts(candidates=cand.take(own), evaluated=evaluated, layout_count=in_question)
+        results.append(found if own.size else None)
     return results
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Iterator
 
@@ -29,6 +30,8 @@ def body_of(job: dict[str, str]) -> dict[str, object]:
 
 
 def figures() -> Iterator[Figure]:
+    gc.collect()
+    gc.freeze()  # as in a worker (config/gunicorn_conf.py)
     with translation.override("en"):
         for name, job in JOBS.items():
             checked = parse_recommendation_request(body_of(job))

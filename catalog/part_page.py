@@ -46,6 +46,7 @@ PRICEABLE = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rung:
+    term_months: int | None  # None: on demand
     amount: str
     exact: str
     is_assumed: bool
@@ -183,11 +184,12 @@ def _ladder(rows: list[Price]) -> Ladder:
         currency=book.currency,
         rungs=tuple(
             Rung(
+                term_months=term,
                 amount=format_money(row.amount, book.currency) if row else MISSING,
                 exact=f"{row.amount.normalize():f}" if row else "",
                 is_assumed=row is not None and row.origin_mark == "assumed",
             )
-            for row in (by_term.get(term) for term in TERMS)
+            for term, row in ((term, by_term.get(term)) for term in TERMS)
         ),
         mark=word(seen.origin_mark),
         is_indicative=seen.is_indicative,

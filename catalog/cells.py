@@ -44,6 +44,7 @@ class CellFormat:
 
 _SKU = re.compile(r"[a-z0-9][a-z0-9._-]*")
 _WHOLE = re.compile(r"\d+")
+_RATE = re.compile(r"[1-9][0-9]{0,4}G")
 _PARTIAL_DATE = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?")
 _WINDOW = re.compile(r"(\d+)(?:\s*chunks)?(?:/(\d+):(\d+))?")
 _LARGEST = Decimal(10) ** 20  # beyond any figure of this trade; keeps typing errors out of the database
@@ -190,14 +191,19 @@ def _read_counts_by_rate(raw: str) -> dict[str, int]:
     counts: dict[str, int] = {}
     for part in _split(raw):
         rate, _separator, value = part.partition(":")
-        if not _WHOLE.fullmatch(value):
+        if not (_WHOLE.fullmatch(value) and _RATE.fullmatch(rate)) or rate in counts:
             raise CellError(_("“%(value)s” is not a list like 400G:2048;200G:8192.") % {"value": raw})
         counts[rate] = int(value)
     return counts
 
 
 def _rates_text(value: Cell) -> str:
-    return ";".join(f"{rate}:{count}" for rate, count in value.items()) if isinstance(value, dict) else _plain(value)
+    return ";".join(f"{rate}:{count}" for rate, count in by_rate(value)) if isinstance(value, dict) else _plain(value)
+
+
+def by_rate(counts: dict[str, int]) -> list[tuple[str, int]]:
+    """The fastest first: a JSON column keeps no order of its keys."""
+    return sorted(counts.items(), key=lambda item: -int(item[0].removesuffix("G")))
 
 
 counts_by_rate = CellFormat(_read_counts_by_rate, _rates_text)  # `400G:2048;200G:8192`

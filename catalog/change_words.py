@@ -48,7 +48,7 @@ def changed_row(
 ) -> ChangedRow:
     model = KINDS_BY_CODE[kind].model if kind in KINDS_BY_CODE else PriceBook if kind == BOOKS else None
     is_new = not before
-    names = [name for name in {**before, **after} if name not in UNTOLD]
+    names = in_order(model, (name for name in {**before, **after} if name not in UNTOLD))
     if is_new:
         names = [name for name in names if after.get(name) not in (None, "", [], {}, False)]
     shown = names[:NEW_ROW_FIELDS] if is_new else names
@@ -69,6 +69,12 @@ def changed_row(
         left_out=len(names) - len(shown),
         place=place,
     )
+
+
+def in_order(model: Any, names: Iterable[str]) -> list[str]:
+    """As the model has its fields, then the rest by name: JSON columns keep no order of keys."""
+    fields = {} if model is None else {field.name: place for place, field in enumerate(model._meta.get_fields())}
+    return sorted(names, key=lambda name: (fields.get(name, len(fields)), name))
 
 
 def logged_rows(changes: Iterable[CatalogChange]) -> list[ChangedRow]:
@@ -123,5 +129,5 @@ def _text(kind: str, name: str, value: Any) -> str:
     if isinstance(value, list):
         return pgettext("list", ", ").join(str(item) for item in value)
     if isinstance(value, dict):
-        return pgettext("list", ", ").join(f"{key}: {item}" for key, item in value.items())
+        return pgettext("list", ", ").join(f"{key}: {item}" for key, item in sorted(value.items()))
     return word(str(value))

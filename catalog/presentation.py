@@ -14,6 +14,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext, pgettext_lazy
 
+from catalog.cells import by_rate
 from catalog.models import Part
 from catalog.units import BITS_PER_BYTE, GIBI, GIGA, KILO, MEBI, MEGA, SECONDS_PER_HOUR, SECONDS_PER_MINUTE, TERA
 from catalog.words import is_word, word
@@ -202,7 +203,7 @@ def cell(part: Part, field: str, *, digits: int = LIST_DIGITS, has_unit: bool = 
 
 def _text_cell(field: str, value: object, *, is_unverified: bool) -> Cell:
     if isinstance(value, dict):
-        text = pgettext("list", ", ").join(f"{name}: {number:,}" for name, number in value.items())
+        text = pgettext("list", ", ").join(f"{name}: {number:,}" for name, number in by_rate(value))
     elif isinstance(value, list):
         text = pgettext("list", ", ").join(word(str(item)) for item in value)
     else:

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from django.utils.translation import get_language, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
 
 from catalog.money import format_amount
-from quotes.clause_words import CLAUSE_LABELS
+from quotes.clause_words import CLAUSE_LABELS, PART_LABELS
 from quotes.models import TAX_MODES, Basis, Language, QuoteLine
+from quotes.particulars import payment_rows
 from quotes.snapshot import Snapshot
 
 _LINE_FIELDS: tuple[tuple[str, Any], ...] = (
@@ -211,14 +212,16 @@ def _clause(parts: Any) -> str:
     if isinstance(parts, Mapping):
         if parts.keys() <= {"zh-Hans", "en"}:
             return str(parts.get("zh-Hans") or parts.get("en"))
-        return "; ".join(_clause(part) for part in parts.values())
+        # in the order of the table: a JSON column and the snapshot keep their keys in orders of their own
+        known = [name for name in PART_LABELS if name in parts]
+        return "; ".join(_clause(parts[name]) for name in [*known, *sorted(parts.keys() - set(known))])
     if isinstance(parts, list):
         return " / ".join(_clause(row) for row in parts)
     return "—" if parts is None else str(parts)
 
 
 def _payments(content: Snapshot) -> str:
-    return (
-        "; ".join(f"{Decimal(row['fraction']) * 100:.4g}% {_money(row['amount'])}" for row in content["payments"])
-        or "—"
-    )
+    """When which part falls due and what it comes to, as on the paper."""
+    language = "zh-Hans" if (get_language() or "").startswith("zh") else "en"
+    rows = (f"{row.due[language]}: {row.portion[language]}, {row.amount}" for row in payment_rows(content))
+    return "; ".join(rows) or "—"

@@ -10,9 +10,8 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from quotes.fields import PlainDecimalField
-from quotes.forms import DeclineForm
 from quotes.listing import ANY, DISCOUNT_CLASSES, LOST, OPEN, WON
-from quotes.models import CURRENCIES, STATE_LABELS, Basis
+from quotes.models import CURRENCIES, DECLINE_REASONS, STATE_LABELS, Basis
 
 PAGE_SIZES = (25, 50, 100)
 _ALL = ("", _("All"))
@@ -73,7 +72,7 @@ class ListFilterForm(forms.Form):
     until = _day(_("To day"))
     outcome = forms.ChoiceField(label=_("Outcome"), required=False, choices=[_ALL, *OUTCOMES])
     lost_reason = forms.ChoiceField(
-        label=_("Reason of the loss"), required=False, choices=[_ALL, *DeclineForm.REASONS], widget=forms.HiddenInput
+        label=_("Reason of the loss"), required=False, choices=[_ALL, *DECLINE_REASONS], widget=forms.HiddenInput
     )
     discount = forms.TypedChoiceField(
         label=_("Class of discount"),

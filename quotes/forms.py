@@ -110,15 +110,20 @@ class AcceptForm(PaperTextMixin, forms.Form):
 
 
 class DeclineForm(PaperTextMixin, forms.Form):
-    """The customer's no, with its reason."""
+    """The customer's no: its reason of the list, none chosen beforehand, and in words, which another reason needs."""
 
-    REASONS = DECLINE_REASONS
     name = forms.CharField(label=_("Your name"), max_length=100, widget=_text("name"))
-    reason_code = forms.ChoiceField(label=_("Reason"), choices=REASONS)
+    reason_code = forms.ChoiceField(label=_("Reason"), choices=[("", "—"), *DECLINE_REASONS])
     reason = forms.CharField(
         label=_("In your words"), max_length=1000, required=False, widget=forms.Textarea(attrs={"rows": 3})
     )
     pdf_sha256 = forms.CharField(max_length=64, widget=forms.HiddenInput)
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or self.cleaned_data
+        if data.get("reason_code") == "other" and not data.get("reason", "").strip() and "reason" not in self.errors:
+            self.add_error("reason", _("Say which reason it is, in a sentence."))
+        return data
 
     def statement(self) -> dict[str, Any]:
         return {name: self.cleaned_data[name] for name in ("name", "reason_code", "reason")}

@@ -95,7 +95,7 @@ def particulars_of(snapshot: Snapshot) -> Particulars:
     clauses = tuple(_clauses(snapshot["clauses"], snapshot["currency"]))
     tests = [item for clause in clauses if clause.name == ACCEPTANCE for item in clause.tables]
     return Particulars(
-        payments=tuple(_payment(row) for row in snapshot["payments"]),
+        payments=payment_rows(snapshot),
         clauses=clauses,
         acceptance=tests[0] if tests else None,
         tax_notes=tuple(_tax_note(row) for row in snapshot["tax_basis"]),
@@ -105,6 +105,10 @@ def particulars_of(snapshot: Snapshot) -> Particulars:
         controlled_parts=", ".join(snapshot["controlled_parts"]),
         prices_include_tax=snapshot["prices_include_tax"],
     )
+
+
+def payment_rows(snapshot: Snapshot) -> tuple[PaymentRow, ...]:
+    return tuple(_payment(row) for row in snapshot["payments"])
 
 
 def _payment(row: Mapping[str, Any]) -> PaymentRow:

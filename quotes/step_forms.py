@@ -51,7 +51,7 @@ class RejectForm(PaperTextMixin, forms.Form):
 class DeclinedForm(ReasonForm):
     """The customer's no as the desk heard it."""
 
-    reason_code = forms.ChoiceField(label=_("Reason of the list"), choices=DECLINE_REASONS)
+    reason_code = forms.ChoiceField(label=_("Reason of the list"), choices=[("", "—"), *DECLINE_REASONS])
     reason = forms.CharField(
         label=_("In the customer's words"), max_length=1000, widget=forms.Textarea(attrs={"rows": 3})
     )

@@ -25,10 +25,10 @@ from config.api_errors import Unprocessable
 from quotes.api.authentication import token_of_request
 from quotes.api.refusals import BadRequest, Conflict, fault
 from quotes.models import ApiToken, IdempotentCall
+from quotes.services.tokens import ANSWERS_KEPT
 
 HEADER = "Idempotency-Key"
 REPLAYED = "Idempotent-Replayed"
-KEPT = timedelta(hours=24)
 HELD = timedelta(minutes=1)  # longer than any call takes
 RETRY_SECONDS = 2
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
@@ -81,7 +81,7 @@ def once(request: Request, key: str, work: Callable[[], Response]) -> Response:
 def _begin(token: ApiToken, key: str, digest: str) -> IdempotentCall | None:
     """Mark the call as running; a finished one is returned. Raises as `once` does."""
     now = timezone.now()
-    IdempotentCall.objects.filter(token=token, created_at__lt=now - KEPT).delete()
+    IdempotentCall.objects.filter(token=token, created_at__lt=now - ANSWERS_KEPT).delete()
     values: dict[str, Any] = {"request_sha256": digest, "created_at": now, "held_until": now + HELD}
     try:
         with transaction.atomic():

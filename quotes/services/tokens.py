@@ -12,12 +12,13 @@ from django.db.models import Q
 from django.utils import timezone
 
 from quotes import access
-from quotes.models import ApiToken, Scope
+from quotes.models import ApiToken, IdempotentCall, Scope
 
 PREFIX = "gca_"
 SHOWN_CHARACTERS = 10
 MAX_TOKENS = 20
 MAX_DAYS = 366
+ANSWERS_KEPT = timedelta(hours=24)  # of calls with an Idempotency-Key
 USED_EVERY = timedelta(minutes=1)  # a write for every request would cost more than most requests
 
 
@@ -64,3 +65,8 @@ def token_of(secret: str) -> ApiToken | None:
     stale = Q(last_used_at__isnull=True) | Q(last_used_at__lt=now - USED_EVERY)
     ApiToken.objects.filter(stale, pk=found.pk).update(last_used_at=now)
     return found
+
+
+def kept_answers_drop() -> int:
+    """Delete the answers kept for a repeated call that are past their time, of every token; how many there were."""
+    return IdempotentCall.objects.filter(created_at__lt=timezone.now() - ANSWERS_KEPT).delete()[0]

@@ -17,10 +17,10 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from catalog.change_words import in_order
 from quotes.analytics import NO_ANSWER
 from quotes.clause_words import PAYMENT_EVENT_LABELS
-from quotes.forms import DeclineForm
-from quotes.models import ROLE_LABELS, STATE_LABELS, QuoteLine, QuoteRevision
+from quotes.models import DECLINE_REASONS, ROLE_LABELS, STATE_LABELS, QuoteLine, QuoteRevision
 from quotes.states import Action, Role, State
 from quotes.wording import percent
 
@@ -62,7 +62,7 @@ _ACTION_LABELS: dict[str, Promise] = {
     Action.REVISE: pgettext_lazy("log", "revision begun"),
     "supersede": pgettext_lazy("log", "superseded"),
 }
-_LOST_REASONS: dict[str, Any] = {**dict(DeclineForm.REASONS), NO_ANSWER: _("No answer before it expired")}
+_LOST_REASONS: dict[str, Any] = {**dict(DECLINE_REASONS), NO_ANSWER: _("No answer before it expired")}
 BASIS_LABELS = {"rental": _("Rental"), "purchase": _("Purchase")}
 
 
@@ -193,7 +193,8 @@ def revision_name(revision: Any) -> str:
 def log_changes(entry: Any) -> list[str]:
     """What an entry of the log changed, in words: fields, then lines."""
     changes = []
-    for name, new in entry.after.items():
+    for name in in_order(QuoteRevision, entry.after):
+        new = entry.after[name]
         if name in {"lines", "prices"} and isinstance(new, list):
             changes += [_line_change(change) for change in new]
         elif name in entry.before and name not in {"state", "clauses", "payment_schedule"}:
@@ -212,8 +213,8 @@ def _line_change(change: dict[str, Any]) -> str:
         return str(_("Lines put in another order"))
     pairs = [
         f"{_field_label(name, QuoteLine)}: {_short(pair[0], name)} → {_short(pair[1], name)}"
-        for name, pair in change.items()
-        if isinstance(pair, list) and len(pair) == 2
+        for name in in_order(QuoteLine, change)
+        if isinstance(pair := change[name], list) and len(pair) == 2
     ]
     return _("Line %(position)s: %(changes)s") % {"position": change.get("position", ""), "changes": "; ".join(pairs)}
 

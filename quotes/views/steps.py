@@ -176,13 +176,12 @@ def quote_duplicate_page(request: HttpRequest, public_id: uuid.UUID, revision_in
     services.require_open(actor(request), Action.DUPLICATE, revision)
     form = step_forms.DuplicateForm(request.POST or None, initial={"creation_key": uuid.uuid4()})
     if request.method == "POST" and form.is_valid():
-        manual = [int(text) for text in request.POST.getlist("manual") if text.isdecimal() and len(text) < 6]
         draft = services.quote_duplicate(
             actor=actor(request),
             revision=revision,
             creation_key=form.cleaned_data["creation_key"],
             reprice=form.cleaned_data["prices"] == "today",
-            manual_positions=manual,
+            manual_positions=_ticked(request),
         )
         messages.success(request, _("Draft made from %(origin)s.") % {"origin": revision.number or _("the draft")})
         return redirect(draft.quote)
@@ -199,13 +198,12 @@ def quote_reprice_page(request: HttpRequest, public_id: uuid.UUID) -> HttpRespon
     stale = ""
     if request.method == "POST":
         version = request.POST.get("expected_version", "")
-        manual = [int(text) for text in request.POST.getlist("manual") if text.isdecimal() and len(text) < 6]
         try:
             services.quote_reprice(
                 actor=actor(request),
                 revision=revision,
                 expected_version=int(version) if version.isdecimal() and len(version) < 10 else 0,
-                manual_positions=manual,
+                manual_positions=_ticked(request),
             )
         except services.StaleEditError:
             stale = _("The draft was changed since this page was opened. Look at the prices again.")
@@ -266,6 +264,11 @@ def quote_shown_to_others(request: HttpRequest, public_id: uuid.UUID) -> HttpRes
     shown, hidden = _("The other representatives can read this quote."), _("Only you and the managers can read it.")
     messages.success(request, shown if is_shared else hidden)
     return redirect(revision)
+
+
+def _ticked(request: HttpRequest) -> list[int]:
+    """Positions whose price was set by hand and is to be today's all the same."""
+    return [int(text) for text in request.POST.getlist("manual") if text.isdecimal() and len(text) < 6]
 
 
 def _initial(action: Action, revision: QuoteRevision) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import pytest
 from django.utils import translation
 
 from catalog.cell_habits import Broken, DecimalMark, decimal_mark_of, guarded, plain_date, plain_text, unguarded
-from catalog.cells import CellError, Shape
+from catalog.cells import CellError, Shape, counts_by_rate
 
 POINT, COMMA = DecimalMark.POINT, DecimalMark.COMMA
 
@@ -117,3 +117,14 @@ def test_a_broken_cell_says_why() -> None:
 def test_the_guard_comes_off_again(text: str) -> None:
     assert unguarded(guarded(text)) == text
     assert guarded(text)[:1] not in ("=", "+", "-", "@", "\t", "\r")
+
+
+def test_counts_by_rate_are_written_fastest_first_in_whatever_order_the_database_has_them() -> None:
+    for stored in ({"400G": 64, "1600G": 16, "800G": 32}, {"1600G": 16, "800G": 32, "400G": 64}):
+        assert counts_by_rate.write(stored) == "1600G:16;800G:32;400G:64"
+
+
+@pytest.mark.parametrize("text", ["fast:8", "400:8", "400G:8;400G:9", "400G", "0G:8"])
+def test_a_rate_that_is_none_is_refused(text: str) -> None:
+    with translation.override("en"), pytest.raises(CellError, match="400G:2048"):
+        counts_by_rate.read(text)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
+from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
 
 from quotes import access, policy
-from quotes.api import examples, idempotency
+from quotes.api import examples
 from quotes.models import IdempotentCall, OutboxMail, Quote, QuoteRevision
 from quotes.samples import seed_parties
 from quotes.services import quote_issue
+from quotes.services.tokens import ANSWERS_KEPT
 from tests import factories
 from tests.quotes.api_calls import QUOTES, Api, path, pdf_bytes, problem
 from tests.quotes.drafts import make_draft
@@ -128,8 +131,16 @@ def test_a_call_that_died_is_done_anew_and_makes_nothing_twice(api):
 
 def test_a_key_is_free_again_after_a_day(api):
     create(api, "a")
-    IdempotentCall.objects.update(created_at=timezone.now() - idempotency.KEPT - timedelta(seconds=1))
+    IdempotentCall.objects.update(created_at=timezone.now() - ANSWERS_KEPT - timedelta(seconds=1))
     assert create(api, "a", examples.FROM_LINES | {"project": "x"}).status_code == 201
+
+
+def test_kept_answers_of_every_token_go_with_the_daily_command(api):
+    create(api, "old")
+    IdempotentCall.objects.update(created_at=timezone.now() - ANSWERS_KEPT - timedelta(seconds=1))
+    create(Api(factories.carol()), "new")
+    call_command("erase_requests", "--expired", stdout=io.StringIO())
+    assert [call.key for call in IdempotentCall.objects.all()] == ["new"]
 
 
 def test_a_kept_answer_is_for_its_caller_only(api, draft):

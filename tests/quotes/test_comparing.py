@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import pytest
 from django.urls import reverse
+from django.utils import translation
 
 from quotes import snapshot
 from quotes.comparing import compared
@@ -89,3 +90,35 @@ def test_the_page(client, alice, pair):
     assert client.get(reverse("quotes:compare", args=[key, 1, 9])).status_code == 404
     client.force_login(factories.bob())
     assert client.get(reverse("quotes:compare", args=[key, 1, 2])).status_code == 404
+
+
+def test_payments_are_named_by_when_they_fall_due(as_alice):
+    half = [
+        {"event": "signing", "share_of": "total", "fraction": "0.5", "days": 7},
+        {"event": "acceptance", "share_of": "total", "fraction": "0.5", "days": 0},
+    ]
+    whole = [{"event": "delivery", "share_of": "total", "fraction": "1", "days": 0}]
+    first, second = make_draft(as_alice, payment_schedule=half), make_draft(as_alice, payment_schedule=whole)
+    contents = [snapshot.build(revision, list(revision.lines.all())) for revision in (first, second)]
+    gross = Decimal(contents[0]["totals"]["gross"]["amount"])
+    with translation.override("en"):
+        (change,) = (change for change in compared(*contents).terms if change.label == "Payments")
+        assert change.before == (
+            f"on signature, within 7 days: 50% of the total, {gross / 2:,.2f}; "
+            f"on acceptance: 50% of the total, {gross / 2:,.2f}"
+        )
+        assert change.after == f"on delivery: 100% of the total, {gross:,.2f}"
+    with translation.override("zh-hans"):
+        change = compared(*contents).terms[-1]
+        assert change.before.startswith("合同签订后")
+        assert "验收" in change.before
+
+
+def test_parts_of_a_clause_stand_in_the_order_of_the_table(as_alice):
+    """One side is read from sorted JSON, the other from a column whose database has an order of its own."""
+    parts = {"months": 36, "response_hours": 4, "spare_parts": {"en": "on site", "zh-Hans": "现场"}}
+    first, second = (snapshot.build(draft, list(draft.lines.all())) for draft in (make_draft(as_alice),) * 2)
+    first["clauses"], second["clauses"] = {"warranty": parts}, {}
+    forwards = compared(first, second).terms
+    first["clauses"] = {"warranty": dict(reversed(parts.items()))}
+    assert compared(first, second).terms == forwards

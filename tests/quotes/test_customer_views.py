@@ -108,7 +108,9 @@ def test_a_yes_to_another_document_is_refused(customer, issued, token):
 def test_declining_needs_a_reason_from_the_list(customer, issued, token):
     address = reverse("customer:decline", args=[token])
     payload = {"name": "Buyer", "pdf_sha256": issued.pdf_sha256, "reason": "too dear"}
-    assert customer.post(address, payload | {"reason_code": "magic"}).status_code == 422
+    for code in ("", "magic"):
+        assert customer.post(address, payload | {"reason_code": code}).status_code == 422
+    assert customer.post(address, payload | {"reason_code": "other", "reason": " "}).status_code == 422
     assert customer.post(address, payload | {"reason_code": "price"}).status_code == 302
     assert QuoteRevision.objects.get().decision["reason_code"] == "price"
 

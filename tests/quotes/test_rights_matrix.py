@@ -4,9 +4,11 @@ one may not do changes nothing. New addresses are walked by themselves; only wha
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
+from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from quotes.models import AuditEntry, QuoteRequest, QuoteRevision, Scope
@@ -27,6 +29,13 @@ PUBLIC = {
     "verification:check",
     "verification:code",
 }
+
+
+METHODS = ("get", "post", "put", "patch", "delete")
+
+
+def _methods(client: Client) -> list[Callable[[str], Any]]:
+    return [getattr(client, method) for method in METHODS]
 
 
 def _patterns(resolver: URLResolver, prefix: str = "", namespace: str = "") -> Iterator[tuple[str, str, URLPattern]]:
@@ -100,7 +109,7 @@ def test_the_walk_finds_the_addresses():
 def test_a_stranger_is_sent_to_the_login(client, draft, name):
     before = _trace()
     for address in _addresses(_desk_routes()[name], draft, "R0000000"):
-        for method in (client.get, client.post):
+        for method in _methods(client):
             answer = method(address)
             assert answer.status_code in {302, 405}, address
             if answer.status_code == 302:
@@ -114,7 +123,7 @@ def test_staff_without_a_part_in_quotes_finds_nothing(client, draft, name, role)
     client.force_login(factories.staff("ed", *([] if role == "none" else [role])))
     before = _trace()
     for address in _addresses(_desk_routes()[name], draft, "R0000000"):
-        for method in (client.get, client.post):
+        for method in _methods(client):
             assert method(address).status_code in {404, 405}, address
     assert _trace() == before
 
@@ -125,7 +134,7 @@ def test_another_representatives_quote_does_not_exist(client, draft, issued, nam
     before = _trace()
     for revision in (draft, issued):
         for address in _addresses(_desk_routes()[name], revision, "R0000000"):
-            for method in (client.get, client.post):
+            for method in _methods(client):
                 assert method(address).status_code in {404, 405}, address
     assert _trace() == before
 
@@ -138,11 +147,12 @@ def test_who_only_looks_changes_nothing(client, draft, issued, name, role):
     before = _trace()
     for revision in (draft, issued):
         for address in _addresses(_desk_routes()[name], revision, "R0000000"):
-            answer = client.post(address)
-            assert answer.status_code in {200, 302, 403, 404, 405, 409, 422}, address
-            if name == "quotes:preview":
-                continue  # computes, and keeps nothing
-            assert answer.status_code != 200, address
+            for method in _methods(client)[1:]:
+                answer = method(address)
+                assert answer.status_code in {200, 302, 403, 404, 405, 409, 422}, address
+                if name == "quotes:preview":
+                    continue  # computes, and keeps nothing
+                assert answer.status_code != 200, address
     assert _trace() == before
 
 
@@ -161,7 +171,7 @@ def test_a_request_of_a_visitor_is_not_for_viewers(client, draft):
     for name, route in _desk_routes().items():
         if "reference" in route:
             for address in _addresses(route, draft, lead.reference):
-                for method in (client.get, client.post):
+                for method in _methods(client):
                     assert method(address).status_code in {403, 404, 405}, name
 
 
@@ -170,8 +180,8 @@ class TestApi:
     def test_without_a_token(self, client, draft, name):
         before = _trace()
         for address in _addresses(_api_routes()[name], draft, ""):
-            for method in ("get", "post"):
-                answer = getattr(client, method)(address, data={}, content_type="application/json")
+            for method in METHODS:
+                answer = _asked(client, method, address)
                 assert answer.status_code in {401, 405}, address
                 assert answer["Content-Type"].startswith("application/problem+json")
         assert _trace() == before
@@ -182,8 +192,8 @@ class TestApi:
         before = _trace()
         for revision in (draft, issued):
             (address,) = _addresses(_api_routes()[name], revision, "")
-            for method in ("get", "post"):
-                answer = getattr(client, method)(address, **_headers(secret))
+            for method in METHODS:
+                answer = _asked(client, method, address, secret)
                 assert answer.status_code in {404, 405}, address
         assert _trace() == before
 
@@ -195,8 +205,9 @@ class TestApi:
         before = _trace()
         for revision in (draft, issued):
             (address,) = _addresses(_api_routes()[name], revision, "")
-            answer = client.post(address, **_headers(secret))
-            assert answer.status_code in {403, 404, 405, 409, 422}, (address, answer.content)
+            for method in METHODS[1:]:
+                answer = _asked(client, method, address, secret)
+                assert answer.status_code in {403, 404, 405, 409, 412, 422, 428}, (address, answer.content)
         assert _trace() == before
 
     def test_a_token_to_read_does_nothing_else(self, client, draft, as_alice):
@@ -204,8 +215,14 @@ class TestApi:
         before = _trace()
         for name, route in _api_routes().items():
             (address,) = _addresses(route, draft, "")
-            assert client.post(address, **_headers(secret)).status_code in {403, 405}, name
+            for method in METHODS[1:]:
+                assert _asked(client, method, address, secret).status_code in {403, 405}, name
         assert _trace() == before
+
+
+def _asked(client: Client, method: str, address: str, secret: str = "") -> Any:
+    given = _headers(secret) if secret else {"data": {}, "content_type": "application/json"}
+    return getattr(client, method)(address, **given)
 
 
 def _headers(secret: str) -> dict[str, object]:

@@ -8,12 +8,14 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from quotes.models import QuoteRequest
 from quotes.services.requests import expired_requests, requests_erase
+from quotes.services.tokens import kept_answers_drop
 
 
 class Command(BaseCommand):
     help = (
         "Erases name, company, address, telephone and message of requests, by reference, by e-mail address, or of all "
-        "that are past REQUEST_RETENTION_DAYS. The sizing stays; quotes made from a request are named."
+        "that are past REQUEST_RETENTION_DAYS; with --expired the API's kept answers go too once their day is over. "
+        "The sizing stays; quotes made from a request are named."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -30,6 +32,7 @@ class Command(BaseCommand):
             rows = rows.filter(email__iexact=options["email"].strip())
         else:
             rows = expired_requests()
+            self.stdout.write(f"Kept answers of the API dropped: {kept_answers_drop()}")
         quotes = [
             (request.reference, request.quote)
             for request in rows.filter(quote__isnull=False).select_related("quote").defer("answers")

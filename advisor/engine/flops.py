@@ -15,7 +15,7 @@ References
 from __future__ import annotations
 
 from advisor.engine import parameters
-from advisor.engine.specs import LoraSpec, Method, ModelKind, ModelSpec, Recomputation, TrainingPlan
+from advisor.engine.specs import LoraSpec, Method, ModelKind, ModelSpec, Recomputation, RecomputedPart, TrainingPlan
 
 FROZEN_METHODS = (Method.LORA, Method.QLORA)
 
@@ -141,20 +141,48 @@ def model_flops_per_token(model: ModelSpec, plan: TrainingPlan) -> float:
     return 2 * matrices + 3 * core + 6 * adapters + 2 * trained_head
 
 
+def recomputes_core(plan: TrainingPlan) -> bool:
+    """Whether selective recomputation repeats the attention core: unasked, or among the stated parts."""
+    return not plan.recomputed_parts or RecomputedPart.CORE_ATTENTION in plan.recomputed_parts
+
+
+def repeated_matrix_parameter_counts(model: ModelSpec, plan: TrainingPlan) -> tuple[float, float]:
+    """Matrix weights of a dense and of a mixture-of-experts layer that a token passes again for the stated parts.
+
+    Norms and expert activations have none: their kernels are small beside the products and are not counted. [1]
+    """
+    parts = plan.recomputed_parts
+    projected = 0
+    if RecomputedPart.MLA_UP_PROJECTION in parts:
+        query = (model.q_lora_rank or model.hidden_size) * (model.qk_nope_head_size + model.qk_rope_head_size)
+        key_value = model.kv_lora_rank * (model.qk_nope_head_size + (model.v_head_size or model.head_size))
+        projected = model.head_count * (query + key_value)
+    ffn = ffn_matrix_parameter_count(model, model.ffn_size) if RecomputedPart.MLP in parts else 0
+    experts: float = 0
+    if RecomputedPart.MOE in parts or RecomputedPart.SHARED_EXPERTS in parts:
+        experts = shared_matrix_parameter_count(model)
+    if RecomputedPart.MOE in parts:
+        experts += routed_matrix_parameter_count(model) + parameters.router_parameter_count(model)
+    return projected + ffn, projected + experts
+
+
 def hardware_flops_per_token(
     model: ModelSpec, plan: TrainingPlan, recomputation: Recomputation, recomputed_layer_fraction: float = 1.0
 ) -> float:
     """Executed FLOPs per token: model FLOPs plus what recomputation repeats. [FLOP]
 
     Full repeats the forward of `recomputed_layer_fraction` of the layers (not of the head), selective the attention
-    core of all (arXiv:2205.05198).
+    core of all (arXiv:2205.05198) or the stated parts.
     """
     base = model_flops_per_token(model, plan)
     core = model.layer_count * attention_core_flops_per_token(model, plan.sequence_length)
     if recomputation is Recomputation.FULL:
         return base + recomputed_layer_fraction * (2 * layer_matrix_parameter_count(model) + core)
     if recomputation is Recomputation.SELECTIVE:
-        return base + core
+        moe_layers = parameters.moe_layer_count(model)
+        dense, moe = repeated_matrix_parameter_counts(model, plan)
+        repeated = (model.layer_count - moe_layers) * dense + moe_layers * moe
+        return base + (core if recomputes_core(plan) else 0.0) + 2 * repeated
     return base
 
 

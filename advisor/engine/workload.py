@@ -18,6 +18,7 @@ from advisor.engine.specs import (
     Optimizer,
     Precision,
     Recipe,
+    RecomputedPart,
     TrainingPlan,
 )
 from advisor.engine.units import BYTES_16BIT, BYTES_FP32
@@ -66,6 +67,12 @@ class Workload:
     is_frozen: bool
     is_eager: bool
     is_quantized: bool
+    # what selective recomputation repeats of a layer's forward pass: the attention core (1 or 0), the share of the
+    # matrix products of a dense and of a mixture-of-experts layer, and the experts' exchanges (1 or 0)
+    repeated_core: float
+    repeated_dense_share: float
+    repeated_moe_share: float
+    repeated_exchange: float
     saved: SavedTensors
     model_flops_per_token: float
 
@@ -78,8 +85,13 @@ def workload(model: ModelSpec, plan: TrainingPlan) -> Workload:
     rest = model.layer_count - model.dense_layer_count if model.is_moe else model.layer_count
     shared_width = model.shared_expert_count * (model.shared_expert_ffn_size or model.expert_ffn_size)
     head = flops.head_matrix_parameter_count(model)
+    attention_matrices = parameters.attention_matrix_parameter_count(model)
     value_width = model.head_count * (model.v_head_size or model.head_size)
     kv_heads = model.head_count if model.uses_mla else model.kv_head_count
+    dense_matrices = attention_matrices + flops.ffn_matrix_parameter_count(model, model.ffn_size)
+    moe_matrices = attention_matrices + flops.routed_matrix_parameter_count(model)
+    moe_matrices += flops.shared_matrix_parameter_count(model) + parameters.router_parameter_count(model)
+    repeated_dense, repeated_moe = flops.repeated_matrix_parameter_counts(model, plan)
     return Workload(
         layer_count=model.layer_count,
         dense_layer_count=model.dense_layer_count if model.is_moe else 0,
@@ -100,7 +112,7 @@ def workload(model: ModelSpec, plan: TrainingPlan) -> Workload:
         vocab_size=0 if model.kind is ModelKind.VISION else model.vocab_size,
         sequence_length=plan.sequence_length,
         ffn_inner_copies=3 if model.gated_ffn else 2,
-        attention_matrix_count=parameters.attention_matrix_parameter_count(model),
+        attention_matrix_count=attention_matrices,
         dense_ffn_count=flops.ffn_matrix_parameter_count(model, model.ffn_size),
         shared_ffn_count=flops.shared_matrix_parameter_count(model) + parameters.router_parameter_count(model),
         expert_ffn_count=flops.ffn_matrix_parameter_count(model, model.expert_ffn_size),
@@ -120,6 +132,10 @@ def workload(model: ModelSpec, plan: TrainingPlan) -> Workload:
         is_frozen=plan.method in flops.FROZEN_METHODS,
         is_eager=plan.attention is AttentionKernel.EAGER,
         is_quantized=plan.method is Method.QLORA,
+        repeated_core=float(flops.recomputes_core(plan)),
+        repeated_dense_share=repeated_dense / dense_matrices,
+        repeated_moe_share=repeated_moe / moe_matrices,
+        repeated_exchange=float(RecomputedPart.MOE in plan.recomputed_parts),
         saved=saved_tensors(model, plan, adapted_input_width(model, plan)),
         model_flops_per_token=flops.model_flops_per_token(model, plan),
     )

@@ -225,3 +225,27 @@ def test_any_number_of_servers_is_answered(client, catalog, server_count):
     told = [*found["problems"], *found["recommended"]["estimate"]["problems"]]
     assert [p["params"]["used"] for p in told if p["code"] == "batch_moved"] == [note["params"]["used"]]
     assert found["recommended"]["estimate"]["time"]["mfu"] == pytest.approx(answer["time"]["mfu"])
+
+
+def test_recomputed_parts_are_echoed_or_refused_by_name(client, catalog):
+    body = {
+        "model": {"preset": "llama-3-70b"},
+        "cluster": {"gpu": "nvidia-h100-sxm5-80gb", "gpu_count": 64},
+        "layout": {
+            "tensor_parallel": 4,
+            "pipeline_parallel": 4,
+            "recomputation": "selective",
+            "recomputed_parts": ["mlp"],
+        },
+    }
+
+    def answer(parts: list[str]) -> dict[str, Any]:
+        content = {**body, "layout": {**body["layout"], "recomputed_parts": parts}}
+        return client.post("/api/v1/estimates", content, content_type="application/json").json()
+
+    whole, less = answer([]), answer(["mlp"])
+    assert less["layout"]["recomputed_parts"] == ["mlp"]
+    assert less["memory_per_gpu"]["activation_bytes"] < whole["memory_per_gpu"]["activation_bytes"]
+    (fault,) = answer(["mlp", "moe", "mla_up_proj"])["errors"]
+    assert (fault["pointer"], fault["code"]) == ("/layout/recomputed_parts", "parts_not_in_model")
+    assert fault["params"] == {"parts": "moe, mla_up_proj"}

@@ -8,10 +8,13 @@ import pytest
 
 from advisor.calibration_data import current_calibration
 from advisor.engine.candidates import from_layout
+from advisor.engine.evaluate import evaluate
+from advisor.engine.flops import hardware_flops_per_token
+from advisor.engine.machine import machine
 from advisor.engine.memory import MemoryArrays, memory_per_gpu
 from advisor.engine.specs import AttentionKernel, Layout, ModelSpec, Recomputation, RecomputedPart, TrainingPlan
 from advisor.engine.workload import workload
-from tests.engine.cases import LLAMA2_7B, MIXTRAL_8X7B, plan
+from tests.engine.cases import H100, LLAMA2_7B, MIXTRAL_8X7B, cluster, plan
 
 CALIBRATION = current_calibration()
 TOKENS = 1000
@@ -98,3 +101,45 @@ def test_no_part_ever_costs_memory_and_all_cost_less_than_full(model, part):
 def test_parts_count_under_selective_alone():
     stated = memory(LLAMA2_7B, RecomputedPart.MLP, recomputation=Recomputation.FULL)
     assert stated.allocated_bytes == memory(LLAMA2_7B, recomputation=Recomputation.FULL).allocated_bytes
+
+
+# --- the price in work and time ---------------------------------------------------------------------------------------
+def hardware_flops(model: ModelSpec, *parts: RecomputedPart, recomputation: Recomputation) -> float:
+    return hardware_flops_per_token(model, plan(sequence_length=TOKENS, recomputed_parts=parts), recomputation)
+
+
+def test_repeated_products_are_two_operations_a_weight():
+    none = hardware_flops(LLAMA2_7B, recomputation=Recomputation.NONE)
+    ffn = hardware_flops(LLAMA2_7B, RecomputedPart.MLP, recomputation=Recomputation.SELECTIVE)
+    assert ffn - none == pytest.approx(32 * 2 * 3 * 4096 * 11008, rel=1e-9)
+    # 2 of 8 experts and the router
+    none = hardware_flops(MIXTRAL_8X7B, recomputation=Recomputation.NONE)
+    experts = hardware_flops(MIXTRAL_8X7B, RecomputedPart.MOE, recomputation=Recomputation.SELECTIVE)
+    assert experts - none == pytest.approx(32 * 2 * (2 * 3 * 4096 * 14336 + 8 * 4096), rel=1e-9)
+    # latents of 1536 and 512 to 128 heads of 192, and of 128 + 128
+    none = hardware_flops(MLA, recomputation=Recomputation.NONE)
+    latent = hardware_flops(MLA, RecomputedPart.MLA_UP_PROJECTION, recomputation=Recomputation.SELECTIVE)
+    assert latent - none == pytest.approx(32 * 2 * 128 * (1536 * 192 + 512 * 256), rel=1e-9)
+
+
+def test_the_core_is_repeated_unasked_or_when_it_is_stated():
+    none, unasked = (hardware_flops(LLAMA2_7B, recomputation=kind) for kind in list(Recomputation)[:2])
+    core = hardware_flops(LLAMA2_7B, RecomputedPart.CORE_ATTENTION, recomputation=Recomputation.SELECTIVE)
+    norms = hardware_flops(LLAMA2_7B, RecomputedPart.LAYERNORM, recomputation=Recomputation.SELECTIVE)
+    assert core == unasked > none == norms
+
+
+@pytest.mark.parametrize("part", list(RecomputedPart))
+@pytest.mark.parametrize("model", [LLAMA2_7B, MIXTRAL_8X7B, MLA], ids=["dense", "experts", "latent"])
+def test_a_step_with_parts_takes_longer_than_with_none_and_less_than_with_all(model, part):
+    def seconds(recomputation: Recomputation, *parts: RecomputedPart) -> float:
+        job = plan(sequence_length=4096, recomputed_parts=parts)
+        layout = Layout(tensor_parallel=1, pipeline_parallel=1, data_parallel=8, recomputation=recomputation)
+        rates = machine(H100, 8, cluster().fabric, job, cluster().deployment, CALIBRATION)
+        found = evaluate(workload(model, job), job, from_layout(layout, 4), rates, CALIBRATION)
+        return float(found.time.step_seconds[0])
+
+    none, full = seconds(Recomputation.NONE), seconds(Recomputation.FULL)
+    assert none <= seconds(Recomputation.SELECTIVE, part) < full
+    if part is RecomputedPart.MLP and model is not MIXTRAL_8X7B:
+        assert none < seconds(Recomputation.SELECTIVE, part)

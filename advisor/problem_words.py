@@ -6,9 +6,11 @@ What, which values, and what would pass. A code without a sentence is a fault of
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from django.utils.functional import Promise
+from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from advisor.answers import AssumptionAnswer, ProblemAnswer
@@ -291,17 +293,29 @@ def problem_answer(problem: Problem, words: Mapping[str, str] | None = None) -> 
 def assumption_answers(assumptions: Iterable[Assumption]) -> list[AssumptionAnswer]:
     """Each assumption once, the first of a name wins (the user's before a default)."""
     seen: dict[str, AssumptionAnswer] = {}
+    language = get_language() or ""
     for item in assumptions:
         if item.name in seen:
             continue
-        label = ASSUMPTION_LABELS.get(item.name)
+        label, origin_label, source = _assumption_words(item.name, item.origin, item.source, language)
         seen[item.name] = AssumptionAnswer(
             name=item.name,
-            label=str(label) if label is not None else item.name.replace("_", " "),
+            label=label,
             value=item.value,
             unit=item.unit,
             origin=item.origin.value,
-            origin_label=str(ORIGIN_LABELS[item.origin]),
-            source=source_text(item.source),
+            origin_label=origin_label,
+            source=source,
         )
     return list(seen.values())
+
+
+@lru_cache(maxsize=2048)
+def _assumption_words(name: str, origin: Origin, source: str, language: str) -> tuple[str, str, str]:
+    """Label, origin and source in the active language, which is `language`."""
+    label = ASSUMPTION_LABELS.get(name)
+    return (
+        str(label) if label is not None else name.replace("_", " "),
+        str(ORIGIN_LABELS[origin]),
+        source_text(source),
+    )

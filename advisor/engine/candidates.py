@@ -6,7 +6,7 @@ micro-batch size and count.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +54,7 @@ class Candidates:
         return np.maximum(ranks / (self.expert_parallel * self.expert_tensor_parallel), 1.0)
 
     def take(self, index: NDArray[np.int64] | slice) -> Candidates:
-        return Candidates(**{f.name: getattr(self, f.name)[index] for f in fields(self)})
+        return Candidates(**{name: getattr(self, name)[index] for name in Candidates.__slots__})
 
     def layout(self, index: int) -> Layout:
         """Candidate `index` as a Layout."""
@@ -82,7 +82,9 @@ class Candidates:
 
 
 def concatenate(parts: list[Candidates]) -> Candidates:
-    return Candidates(**{f.name: np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Candidates)})
+    return Candidates(
+        **{name: np.concatenate([getattr(part, name) for part in parts]) for name in Candidates.__slots__}
+    )
 
 
 def from_layout(layout: Layout, micro_batch_count: int) -> Candidates:

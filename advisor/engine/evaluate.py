@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
@@ -43,14 +43,14 @@ def join_times(parts: list[TimeArrays]) -> TimeArrays:
 
 def take_fields(arrays: Arrays, index: IntArray | slice) -> Arrays:
     kind = type(arrays)
-    return kind(**{f.name: getattr(arrays, f.name)[index] for f in fields(kind)})
+    return kind(**{name: getattr(arrays, name)[index] for name in kind.__slots__})
 
 
 def _join(parts: list[Arrays]) -> Arrays:
     if len(parts) == 1:
         return parts[0]
     kind = type(parts[0])
-    return kind(**{f.name: np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(kind)})
+    return kind(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in kind.__slots__})
 
 
 def evaluate(

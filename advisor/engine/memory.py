@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -346,7 +346,7 @@ def memory_per_gpu(
             continue
         fuller = allocated > worst_allocated
         worst = _StageBytes(
-            *(np.where(fuller, getattr(parts, f.name), getattr(worst, f.name)) for f in fields(_StageBytes))
+            *(np.where(fuller, getattr(parts, name), getattr(worst, name)) for name in _StageBytes.__slots__)
         )
         worst_allocated = np.maximum(allocated, worst_allocated)
         number = np.where(fuller, stage.number, number)

@@ -56,15 +56,13 @@ def affordable(setting: Setting, candidates: Sequence[Candidate]) -> Affordable:
         costs.append((cost, candidate))
         if cost <= checked.budget[0]:
             kept.append(candidate)
-    problems = []
+    problems = [] if kept or not costs else [_over_budget(setting, costs)]
     if unpriced:
-        severity = "check" if kept else "blocks"
+        severity = "check" if costs else "blocks"
         params: dict[str, float | int | str | None] = {"gpus": ", ".join(unpriced)}
         problems.append(
             problem_answer(Problem(field=POINTER, code="budget_not_checked", params=params, severity=severity))
         )
-    if not kept and costs:
-        problems.append(_over_budget(setting, costs))
     return Affordable(candidates=kept, costs=costs, problems=problems)
 
 

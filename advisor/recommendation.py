@@ -75,11 +75,12 @@ def recommendation(
         if fastest is not None:  # nothing is that fast: what comes within a quarter of the fastest
             target = replace(target, deadline_seconds=SLOWER_THAN_FASTEST * fastest)
             result, outside = searched(setting, hardware.options, target)
-    candidates = result
-    if result.recommended is None and target.max_cost is not None:  # what the budget pays of the cheapest there is
-        candidates, _outside = searched(setting, hardware.options, replace(target, max_cost=None))
     result = preferred(result)
-    paid = affordable(setting, all_candidates(candidates if result.recommended is None else result))
+    paid = affordable(setting, all_candidates(result))
+    if not paid.candidates and not paid.costs and target.max_cost is not None:
+        # nothing, or only what has no price: what the budget pays of the cheapest there is
+        candidates, _outside = searched(setting, hardware.options, replace(target, max_cost=None))
+        paid = affordable(setting, all_candidates(candidates))
     if paid.candidates:  # the first that the budget pays leads
         result = led_by(result, paid.candidates[0])
     ranked = [item for item in all_candidates(result) if item.option.gpu.sku in _skus(paid.candidates)]
@@ -227,7 +228,12 @@ def _problems(
         )
     if head is None:
         currency, lead = cost_currency(setting.checked), setting.checked.lead_seconds
-        found += [_relaxation(problem, currency, lead) for problem in result.relaxations]
+        says_more = any(problem["code"] == "over_budget_tokens" for problem in paid.problems)
+        found += [
+            _relaxation(problem, currency, lead)
+            for problem in result.relaxations
+            if not (says_more and problem.code == "relax_budget")
+        ]
         found += paid.problems
         if not found:
             found += _from_rejections(rejected)

@@ -191,19 +191,24 @@ def relaxations(
     found = [table for table in tables.values() if table is not None]
     target = question.target
     if found and target.deadline_seconds is not None:
-        fastest = min(found, key=lambda table: float(np.min(table.training_seconds)))
-        index = int(np.argmin(fastest.training_seconds))
-        problems.append(
-            Problem(
-                field="/target/deadline_days",
-                code="relax_deadline",
-                params={
-                    "training_seconds": float(fastest.training_seconds[index]),
-                    "gpu": fastest.option.gpu.name,
-                    "gpu_count": int(fastest.gpu_counts[index]),
-                },
+        # what the budget pays first: a later deadline must help; where it pays nothing, the fastest there is
+        times = [_seconds_within(table, target.max_cost) for table in found]
+        if not any(np.isfinite(time).any() for time in times):
+            times = [table.training_seconds for table in found]
+        table, own = min(zip(found, times, strict=True), key=lambda pair: float(np.min(pair[1])))
+        index = int(np.argmin(own))
+        if own[index] > target.deadline_seconds:
+            problems.append(
+                Problem(
+                    field="/target/deadline_days",
+                    code="relax_deadline",
+                    params={
+                        "training_seconds": float(own[index]),
+                        "gpu": table.option.gpu.name,
+                        "gpu_count": int(table.gpu_counts[index]),
+                    },
+                )
             )
-        )
     if target.max_cost is not None:
         cheapest = min(
             ((_cheapest_in_time(table, target), table.option.gpu.name) for table in found), default=(np.inf, "")
@@ -227,6 +232,15 @@ def relaxations(
                 )
             )
     return problems
+
+
+def _seconds_within(table: SizeTable, max_cost: float | None) -> FloatArray:
+    """Training time of each size, infinite where it costs more than the budget or has no price."""
+    if max_cost is None:
+        return table.training_seconds
+    if table.cost is None:
+        return np.full(table.training_seconds.shape, np.inf)
+    return np.where(table.cost <= max_cost, table.training_seconds, np.inf)
 
 
 def _cheapest_in_time(table: SizeTable, target: Target) -> float:

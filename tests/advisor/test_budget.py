@@ -13,6 +13,7 @@ from django.utils import translation
 from advisor import recommendation as subject
 from advisor.book_rows import load_books
 from advisor.budget import FLOPS_PER_PARAMETER_AND_TOKEN
+from advisor.candidate_search import candidate_cost
 from advisor.hardware import load_parts
 from advisor.inputs import InputError, parse_recommendation_request
 from advisor.services import scenario_search
@@ -99,6 +100,18 @@ class TestWhatCannotBeChecked:
         assert told["severity"] == "blocks"
         assert "H100" in told["message"]
         assert "A100" in told["message"]
+
+    def test_what_the_cheapest_costs_is_said_before_what_has_no_price(self, monkeypatch):
+        priced = candidate_cost
+        monkeypatch.setattr(
+            "advisor.budget.candidate_cost",
+            lambda setting, item: None if item.option.gpu.sku == H100 else priced(setting, item),
+        )
+        checked = parse_recommendation_request(body(**target("100")))
+        with translation.override("en"):
+            found = subject.recommendation(load_parts(), load_books(DAY), checked, on=DAY)
+        assert "the budget of CNY\N{NO-BREAK SPACE}100.00 pays" in found["headline"]["text"]
+        assert problems(found)["budget_not_checked"]["severity"] == "check"
 
     def test_without_any_book_the_budget_is_not_passed_silently(self):
         checked = parse_recommendation_request(body(**target("5000000")))

@@ -132,6 +132,26 @@ def test_an_impossible_deadline_names_the_smallest_relaxation():
     assert eased.recommended is not None
 
 
+def test_a_deadline_that_is_met_is_not_asked_to_move():
+    free = find(max_gpu_count=64)
+    refused = find(max_gpu_count=64, deadline_seconds=1000 * SECONDS_PER_DAY, max_cost=1.0)
+    assert (free.recommended is None, refused.recommended) == (False, None)
+    assert [problem.code for problem in refused.relaxations] == ["relax_budget"]
+
+
+def test_a_later_deadline_is_one_that_the_budget_pays():
+    paid = find(max_gpu_count=64).recommended
+    refused = find(
+        max_gpu_count=64,
+        deadline_seconds=0.1 * SECONDS_PER_DAY,
+        max_cost=1.01 * float(paid.cost),
+    )
+    (relaxation,) = [problem for problem in refused.relaxations if problem.code == "relax_deadline"]
+    seconds = relaxation.params["training_seconds"]
+    eased = find(max_gpu_count=64, deadline_seconds=seconds * 1.0001, max_cost=1.01 * float(paid.cost))
+    assert eased.recommended is not None
+
+
 def test_a_model_too_large_for_the_limit_names_the_size_that_fits():
     result = find(GPT3_175B, plan(global_batch_size=512), max_gpu_count=8)
     assert result.recommended is None

@@ -234,8 +234,12 @@ def test_recomputed_parts_are_echoed_or_refused_by_name(client, catalog):
         "layout": {
             "tensor_parallel": 4,
             "pipeline_parallel": 4,
+            "context_parallel": 1,
+            "expert_parallel": 1,
+            "virtual_stage_count": 1,
+            "micro_batch_size": 1,
+            "zero_stage": 1,
             "recomputation": "selective",
-            "recomputed_parts": ["mlp"],
         },
     }
 

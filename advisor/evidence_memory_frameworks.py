@@ -65,7 +65,7 @@ def held_plan(row: Mapping[str, str], plan: TrainingPlan, gpu_count: int, notes:
         plan = replace(plan, uses_fused_loss=True)
     if plan.recipe in (Recipe.FSDP, Recipe.PURE_BF16) and re.search(r"torch\.compile|\bcompile\b|compile\+", low):
         notes.append("kernels: torch.compile fuses element-wise operations and keeps their inputs alone")
-        plan = replace(plan, uses_fused_kernels=True)
+        plan = replace(plan, compiles_layers=True)
     if plan.recipe is Recipe.MEGATRON and (whole(row["year"]) or GRADIENT_SCRATCH_YEAR) < GRADIENT_SCRATCH_YEAR:
         notes.append("gradients: no scratch beside them before TransformerEngine 2.3")
         plan = replace(plan, has_gradient_scratch=False)

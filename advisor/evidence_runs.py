@@ -18,6 +18,7 @@ from advisor.engine.specs import (
     Precision,
     Recipe,
     Recomputation,
+    RecomputedPart,
     Scenario,
     TrainingPlan,
 )
@@ -36,6 +37,7 @@ from advisor.evidence_labels import (
     precision_of,
     recipe_of,
     recomputation_of,
+    recomputed_parts_of,
     sharding_of,
 )
 from advisor.evidence_models import model_of
@@ -309,12 +311,18 @@ def _scenario(row: Mapping[str, str], notes: list[str]) -> Scenario | str:
         overlaps_tensor_parallel=recipe is Recipe.MEGATRON and follows_performance_recipes(row["framework"]),
         uses_cuda_graphs=captures_graphs(row["framework"], row["source_title"], row["notes"]),
         uses_fused_kernels=True if has_fused_kernels(row["framework"]) else None,
+        recomputed_parts=_recomputed_parts(row, recipe),
         lora=_lora(row, notes),
         dropout=has_dropout,
     )
     cluster = ClusterSpec(gpu=gpu, gpu_count=gpu_count, gpus_per_server=per_server, fabric=fabric)
     layout = _layout(row, model, recipe, per_server, notes)
     return Scenario(model=model, plan=plan, cluster=cluster, layout=layout)
+
+
+def _recomputed_parts(row: Mapping[str, str], recipe: Recipe) -> tuple[RecomputedPart, ...]:
+    is_selective = recipe is Recipe.MEGATRON and recomputation_of(row["recompute"])[0] is Recomputation.SELECTIVE
+    return recomputed_parts_of(row["notes"]) if is_selective else ()
 
 
 def _gradient_bytes(row: Mapping[str, str]) -> int | None:

@@ -111,7 +111,7 @@ def _outer(model: ModelSpec, plan: TrainingPlan, unit: int, value_width: int, ad
     norms = model.norms_per_layer or 2
     # written out in PyTorch, an RMS norm saves its fp32 input, and where its weight learns the fp32 normed value;
     # compiled, the input alone, from which the backward pass makes the rest in passing [4]_
-    rms_norm = unit if plan.uses_fused_kernels else BYTES_FP32 * (1 if is_frozen else 2)
+    rms_norm = unit if plan.compiles_layers else BYTES_FP32 * (1 if is_frozen else 2)
     kept = norms * (rms_norm if model.norm_weight_vectors == 1 else unit) * h
     if is_frozen and plan.lora is not None:
         has_dropout = plan.lora.has_dropout
@@ -133,7 +133,7 @@ def _ffn_per_width(model: ModelSpec, plan: TrainingPlan, unit: int) -> float:
     copies = 3 if model.gated_ffn else 2  # fused: gate, up, product; or up and its activation
     if _is_megatron(plan):
         return unit * copies - (unit - BYTES_FP8 if plan.precision in FP8_PRECISIONS else 0)
-    if plan.uses_fused_kernels:
+    if plan.compiles_layers:
         return float(unit * (2 if model.gated_ffn else 1))
     if plan.method in (Method.LORA, Method.QLORA):
         return float(unit * (3 if model.gated_ffn else 1))  # gate, its activation, up; the product is not kept
@@ -177,10 +177,10 @@ def saved_tensors(model: ModelSpec, plan: TrainingPlan, adapted_width: int) -> S
     if not _is_megatron(plan) and not is_eager:
         # every other matrix product: input, q, v, attention and FFN outputs, one of gate and up; the backward pass does
         # not read the FFN output, and a compiled graph does not keep it
-        outputs = 2 if plan.uses_fused_kernels else 3
+        outputs = 2 if plan.compiles_layers else 3
         per_operation = float(unit * (outputs * model.hidden_size + width + kv_width))
     is_learning = plan.method not in (Method.LORA, Method.QLORA)
-    is_fused = _is_megatron(plan) or bool(plan.uses_fused_kernels)
+    is_fused = _is_megatron(plan) or plan.compiles_layers
     return SavedTensors(
         # inputs of the attention and FFN matrices
         gathered=2.0 * unit * model.hidden_size if is_learning and not is_fused else 0.0,

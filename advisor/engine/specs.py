@@ -240,6 +240,7 @@ class TrainingPlan:
     attention: AttentionKernel = AttentionKernel.FLASH
     # element-wise kernels fused and attention by the vendor's library (TransformerEngine, XLA); None: as Megatron does
     uses_fused_kernels: bool | None = None
+    compiles_layers: bool = False  # torch.compile: keeps the inputs of fusible operations alone
     # collectives of tensor parallelism run beside the multiplications (Megatron-LM's --tp-comm-overlap, off by default)
     overlaps_tensor_parallel: bool = False
     # layers are launched as captured CUDA graphs; None: as the usual recipe of the GPU does (rack-scale parts: yes)

@@ -207,21 +207,23 @@ def step_time(
     dense_forward = moe_forward = np.maximum(layer.dense_forward, host - wait.dense_forward)
     dense_backward = moe_backward = np.maximum(layer.dense_backward, host - wait.dense_backward)
     is_selective = cand.recomputation == RECOMPUTATION_CODES[Recomputation.SELECTIVE]
-    repeated = repeated_moe = np.where(is_selective, work.repeated_core * layer.core, 0.0)
-    if np.any(work.repeated_dense_share) or np.any(work.repeated_moe_share):
-        # the stated parts' share of what a forward pass takes beside the core
-        dense_again = work.repeated_dense_share * (layer.dense_forward - layer.core)
-        moe_again = work.repeated_moe_share * (layer.moe_forward - layer.core)
-        exchanged_again = work.repeated_exchange * (wait.moe_forward - wait.dense_forward)
-        repeated_moe = repeated + np.where(is_selective, moe_again + exchanged_again, 0.0)
-        repeated = repeated + np.where(is_selective, dense_again, 0.0)
+    core_again = np.where(is_selective, work.repeated_core * layer.core, 0.0)
+    repeated = core_again
+    if np.any(work.repeated_dense_share):  # the stated parts' share of what a forward pass takes beside the core
+        again = work.repeated_dense_share * (dense_forward - layer.core)
+        repeated = core_again + np.where(is_selective, again, 0.0)
     compute_dense = compute_moe = dense_forward * (1 + recompute) + dense_backward + repeated
     if has_experts:
         comm_moe = wait.moe_forward * (1 + recompute) + wait.moe_backward
         moe_host = calibration.moe_layer_host_seconds * machine.launch_factor
         moe_forward = np.maximum(layer.moe_forward, moe_host - wait.moe_forward)
         moe_backward = np.maximum(layer.moe_backward, moe_host - wait.moe_backward)
-        compute_moe = moe_forward * (1 + recompute) + moe_backward + repeated_moe
+        repeated = core_again
+        if np.any(work.repeated_moe_share):
+            again = work.repeated_moe_share * (moe_forward - layer.core)
+            exchanged = work.repeated_exchange * (wait.moe_forward - wait.dense_forward)
+            repeated = core_again + np.where(is_selective, again + exchanged, 0.0)
+        compute_moe = moe_forward * (1 + recompute) + moe_backward + repeated
 
     if np.any(cand.zero_stage >= 3):
         sharded = cand.zero_stage >= 3

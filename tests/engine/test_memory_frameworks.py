@@ -255,7 +255,7 @@ def test_slack_of_sharded_weights_is_the_mean_of_published_pairs(recipe, zero_st
 # --- compiled layers --------------------------------------------------------------------------------------------------
 def test_a_compiled_layer_keeps_inputs_of_fusible_operations_alone():
     # norm inputs, queries, repeated keys and values, output, softmax statistics, gate and up
-    job = plan(recipe=Recipe.FSDP, sequence_length=1000, uses_fused_kernels=True)
+    job = plan(recipe=Recipe.FSDP, sequence_length=1000, compiles_layers=True)
     arrays = memory(replace(LLAMA2_7B, layer_count=1), job)
     assert arrays.activation_bytes[0] == pytest.approx(1000 * (2 * 2 * 4096 + 8 * 4096 + 4 * 32 + 4 * 11008), rel=1e-9)
 
@@ -269,7 +269,7 @@ def test_a_compiled_graph_drops_the_ffn_output_that_eager_checkpoints_save():
         layout = {"data_parallel": gpus, "micro_batch_size": 2, "zero_stage": 3}
         layout["recomputation"] = Recomputation.SELECTIVE
         one = memory(llama, eager, **layout)
-        other = memory(llama, replace(eager, uses_fused_kernels=True), **layout)
+        other = memory(llama, replace(eager, compiles_layers=True), **layout)
         assert one.allocated_bytes[0] - other.allocated_bytes[0] == pytest.approx(32 * 16384 * 2 * 4096, rel=1e-9)
         saved = (one.reserved_bytes[0] - other.reserved_bytes[0]) / 2**30
         assert saved == pytest.approx(whole - compiled, abs=0.5)

@@ -53,9 +53,9 @@ def staff_token(db):
 
 
 # The lists of the catalogue are one view with other columns, and have thousands of values at the edges between them:
-# of those each list gets every fourth, begun elsewhere in the next list.
+# of those each list gets every eighth, begun elsewhere in the next list.
 KINDS = [model.kind_code for model in PART_MODELS]
-PART = 4
+PART = 8
 _seen: Counter[str] = Counter()
 
 

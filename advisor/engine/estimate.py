@@ -415,7 +415,7 @@ def assumptions(
         ),
         Assumption(
             name="reserved_factor",
-            value=float(reserved_factor(plan, np.float64(layout.zero_stage), calibration)),
+            value=float(reserved_factor(plan, layout.zero_stage, calibration)),
             unit="",
             origin=Origin.MEASURED,
             source="paired logs of allocated and reserved memory in the public evidence",

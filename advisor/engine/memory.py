@@ -108,7 +108,7 @@ def dropped_bytes_per_token(
     dense = dropped.dense_norms / norm_split + (dropped.attention + ffn) / t
     moe = dropped.moe_norms / norm_split + dropped.attention / t
     if work.expert_count:
-        routed = dropped.routed_per_width * work.routed_width
+        routed: FloatArray | float = dropped.routed_per_width * work.routed_width
         if dropped.routed_whole:
             unit = BYTES_FP32 if plan.precision.value in ("fp32", "tf32") else BYTES_16BIT
             dispatched = 2.0 * unit * work.experts_per_token * work.hidden_size * cand.expert_tensor_parallel
@@ -304,11 +304,11 @@ def _stages_bytes(
             yield stage, _stage_bytes(work, states, plan, cand, calibration, rank, stage, common)
 
 
-def reserved_factor(plan: TrainingPlan, zero_stage: FloatArray, calibration: Calibration) -> FloatArray | float:
+def reserved_factor(plan: TrainingPlan, zero_stage: FloatArray | float, calibration: Calibration) -> FloatArray | float:
     """What the allocator reserves over what is live; PyTorch's sharded modules gather and reduce in changing sizes."""
     factor = calibration.reserved_factor
     if plan.recipe in PYTORCH_RECIPES:
-        return np.where(zero_stage >= 3, factor[Recipe.FSDP.value], factor[Recipe.PURE_BF16.value])
+        return np.where(np.asarray(zero_stage) >= 3, factor[Recipe.FSDP.value], factor[Recipe.PURE_BF16.value])
     return factor[plan.recipe.value]
 
 

@@ -78,16 +78,6 @@ def bill_of_materials(parts: Parts, request: BillRequest) -> Bill:
         has_storage_gateway=has_gateway,
         free_fabric_port_count=network.plan.free_port_count if network.plan else None,
     )
-    housed = facility(
-        parts,
-        build,
-        server_count=request.server_count,
-        network=network,
-        storage=storage,
-        nodes=nodes,
-        training_seconds=request.training_seconds,
-        pue=request.pue,
-    )
     front_end = front_end_lines(
         parts,
         build,
@@ -95,6 +85,17 @@ def bill_of_materials(parts: Parts, request: BillRequest) -> Bill:
         management_count=sum(count for _part, count in nodes),
         switch_count=network.plan.switch_count if network.plan else 0,
         storage_port_count=storage_ports(storage.system.read_bytes_per_second, storage.count) if storage.system else 0,
+    )
+    housed = facility(
+        parts,
+        build,
+        server_count=request.server_count,
+        network=network,
+        storage=storage,
+        nodes=nodes,
+        further_switches={entry["sku"]: entry["quantity"] for entry in front_end if entry["kind"] == "switch"},
+        training_seconds=request.training_seconds,
+        pue=request.pue,
     )
     lines = [
         *_server_lines(build, request.server_count),

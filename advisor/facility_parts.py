@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -28,6 +30,7 @@ from advisor.parts import ManagementPart, Parts, RackPart
 from advisor.server_build import ServerBuild
 from advisor.storage_parts import StorageChoice
 
+NO_SWITCHES: Mapping[str, int] = MappingProxyType({})
 FEEDS = 2  # an A and a B feed, each able to carry the rack alone
 SERVERS_WANTED_PER_RACK = 2
 _CLAUSE = re.compile(
@@ -155,8 +158,12 @@ def facility(
     nodes: list[tuple[ManagementPart, int]],
     training_seconds: float | None,
     pue: float | None = None,
+    further_switches: Mapping[str, int] = NO_SWITCHES,
 ) -> Facility:
-    """Racks by power and space, their power strips, and the energy of the run."""
+    """Racks by power and space, their power strips, and the energy of the run.
+
+    `further_switches`: how many of which SKU join servers, storage and management beside the training network.
+    """
     watts = build_watts(build)
     units = build.server.rack_units
     if watts is None or not units:
@@ -178,6 +185,11 @@ def facility(
                 rack_units=network.switch.rack_units or 1,
             )
         )
+    loads += [
+        Load(kind="switch", count=count, max_watts=switch.power_watts, rack_units=switch.rack_units or 1)
+        for switch, count in ((parts.switches[sku], count) for sku, count in further_switches.items())
+        if switch.power_watts is not None
+    ]
     if storage.system is not None:
         if storage.system.power_watts is None:
             text = _("%(system)s publishes no power: it is not in the total.")

@@ -27,6 +27,7 @@ FRONT_END_SWITCH_SKU, MANAGEMENT_SWITCH_SKU = "nvidia-sn4600c", "nvidia-sn2201"
 FRONT_END_CABLE_SKU, MANAGEMENT_CABLE_SKU = "mfa1a00-c010", "cat6-1g-3m"
 MANAGEMENT_SWITCH_PORTS = 48
 FRONT_END_BYTES_PER_SECOND = bytes_per_second_from_gbit(100.0)
+PAIR = 2  # front-end switches at least: each device has a port on both
 SUPERCHASSIS_POWER_PORTS = 2  # two PDUs a rack report over the management network
 
 
@@ -296,6 +297,26 @@ def storage_ports(read_bytes_per_second: float | None, system_count: int) -> int
     return system_count * max(2, each)
 
 
+def _front_end_switches(switch: SwitchPart, port_count: int) -> tuple[int, int, str]:
+    """How many, the links between them, and why: a pair, else leaves and spines without oversubscription."""
+    figures = {"ports": port_count}
+    if port_count <= PAIR * switch.port_count:
+        return PAIR, 0, _("%(ports)d ports of 100 Gbit/s; two at least, so that one may fail.") % figures
+    request = FabricRequest(
+        server_count=port_count, ports_per_server=1, switch_port_count=switch.port_count, links_per_switch_cage=1
+    )
+    try:
+        plan = fabric_plan(request)
+    except ValueError:  # more than three tiers join
+        leaves = math.ceil(port_count / (switch.port_count // 2))
+        reason = _("%(ports)d ports of 100 Gbit/s on %(leaf)d leaf switches; the tiers above are to be planned.")
+        return leaves, 0, reason % {**figures, "leaf": leaves}
+    reason = _("%(ports)d ports of 100 Gbit/s on %(leaf)d leaf switches, joined by %(upper)d further ones.")
+    figures |= {"leaf": plan.leaf_count, "upper": plan.spine_count + plan.core_count}
+    between = sum(bill.link_count for bill in plan.links if bill.kind != "server_to_leaf")
+    return plan.switch_count, between, reason % figures
+
+
 def front_end_lines(
     parts: Parts,
     build: ServerBuild,
@@ -312,26 +333,21 @@ def front_end_lines(
     switch, cable = parts.switches.get(FRONT_END_SWITCH_SKU), parts.cables.get(FRONT_END_CABLE_SKU)
     ports = _front_end_ports(parts, build, server_count=server_count, management_count=management_count)
     ports += storage_port_count
+    rule = _("Front-end network: two ports a server, spread over two switches.")
+    front_ports, between = 0, 0
     if switch is not None:
-        count = max(2, math.ceil(ports / switch.port_count))
-        reason = _("%(ports)d ports of 100 Gbit/s; two at least, so that one may fail.") % {"ports": ports}
+        front_ports, between, reason = _front_end_switches(switch, ports)
         if build.front_end_nic is None:
             no_slot = _(
                 "The servers have no slot left for a front-end NIC and reach storage through the training network."
             )
             reason = joined(reason, no_slot)
-        lines.append(
-            line(switch, "switch", count, reason, _("Front-end network: two ports a server, spread over two switches."))
-        )
-        lines[-1]["quantity"] = count
-        front_ports = count
-    else:
-        front_ports = 0
+        lines.append(line(switch, "switch", front_ports, reason, rule))
     if cable is not None:
         reason = _("One a port of servers, management nodes and storage.")
-        lines.append(
-            line(cable, "cable", ports, reason, _("Front-end network: two ports a server, spread over two switches."))
-        )
+        if between:
+            reason = joined(reason, _("%(links)d more between the switches.") % {"links": between})
+        lines.append(line(cable, "cable", ports + between, reason, rule))
     out_of_band, copper = parts.switches.get(MANAGEMENT_SWITCH_SKU), parts.cables.get(MANAGEMENT_CABLE_SKU)
     managed = server_count + management_count + switch_count + front_ports + SUPERCHASSIS_POWER_PORTS * server_count
     rule = _("Out-of-band management: one port for each server, switch and power strip.")

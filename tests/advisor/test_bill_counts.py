@@ -122,8 +122,9 @@ def test_racks_power_strips_and_power(gpu: str, gpu_count: int) -> None:
     assert strips == 2 * each_feed * racks  # N+N: either feed carries the rack alone
     # switches at their printed power
     watts = {row["sku"]: float(row["power_w"]) for row in _rows("switches")}
-    training = sum(watts[line["sku"]] * line["quantity"] for line in bill.network.lines if line["kind"] == "switch")
-    assert plan.network_max_watts == pytest.approx(training)
+    # of the training network, the front end and the management network
+    switches = sum(watts[line["sku"]] * line["quantity"] for line in bill.lines if line["kind"] == "switch")
+    assert plan.network_max_watts == pytest.approx(switches)
     assert plan.facility_max_watts == pytest.approx(1.4 * plan.it_max_watts)
 
 
@@ -146,8 +147,17 @@ def test_front_end_and_management_networks(gpu: str, gpu_count: int) -> None:
     # the shared storage reads through ports of 12.5 GB/s
     read_gb_s = {row["sku"]: float(row["read_gb_s"]) for row in _rows("storage") if row["read_gb_s"]}
     ports += sum(count * max(2, math.ceil(read_gb_s[sku] / 12.5)) for sku, count in _of_kind(bill, "storage").items())
-    assert quantity["mfa1a00-c010"] == ports
-    assert quantity["nvidia-sn4600c"] == max(2, math.ceil(ports / 64))
+    # two switches of 64 ports carry 128; beyond, half of a leaf's ports go up: as many links at every tier
+    leaves = math.ceil(ports / 32)
+    if ports <= 128:
+        assert (quantity["nvidia-sn4600c"], quantity["mfa1a00-c010"]) == (2, ports)
+    elif leaves <= 64:  # each spine has a port for every leaf
+        assert quantity["mfa1a00-c010"] == 2 * ports
+        spines = quantity["nvidia-sn4600c"] - leaves
+        assert math.ceil(ports / 64) <= spines <= 32
+    else:
+        assert quantity["mfa1a00-c010"] == 3 * ports
+        assert quantity["nvidia-sn4600c"] >= leaves + math.ceil(ports / 32) + math.ceil(ports / 64)
     # a BMC port each, a port a switch, two power strips a server at most
     managed = servers + nodes + bill.network.answer["switch_count"] + quantity["nvidia-sn4600c"] + 2 * servers
     assert quantity["cat6-1g-3m"] == managed

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from django.utils import translation
 
 from advisor.hardware import load_parts
 from advisor.network_parts import fabric_switch, front_end_lines, training_network
@@ -100,3 +101,32 @@ def test_bluefield_takes_qsfp112_plugs():
     optics = {line["sku"]: line["quantity"] for line in training_network(parts, build, 32).lines}
     assert optics["mma1z00-ns400"] == 256
     assert "mma4z00-ns400" not in optics
+
+
+@pytest.mark.parametrize(
+    ("ports", "switches", "cables"),
+    [
+        (128, 2, 128),  # a port of each pair
+        (129, 8, 258),  # 5 leaves of 32 down, 3 spines for 129 links up
+        (2048, 64 + 32, 2 * 2048),  # full two tiers of 64-port switches
+        (65536, 2048 + 2048 + 1024, 3 * 65536),  # full three tiers
+    ],
+)
+def test_front_end_ports_beyond_a_pair_get_spines(ports, switches, cables):
+    parts, build = load_parts(), _build()
+    usual = 2 * 2 + 2  # two servers and a management node
+    lines = front_end_lines(
+        parts, build, server_count=2, management_count=1, switch_count=1, storage_port_count=ports - usual
+    )
+    quantity = {line["sku"]: line["quantity"] for line in lines}
+    assert (quantity["nvidia-sn4600c"], quantity["mfa1a00-c010"]) == (switches, cables)
+
+
+def test_a_front_end_beyond_three_tiers_is_said():
+    parts, build = load_parts(), _build()
+    with translation.override("en"):
+        lines = front_end_lines(
+            parts, build, server_count=2, management_count=1, switch_count=1, storage_port_count=70_000
+        )
+    switch = next(line for line in lines if line["sku"] == "nvidia-sn4600c")
+    assert "the tiers above are to be planned" in switch["reason"]

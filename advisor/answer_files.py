@@ -16,6 +16,7 @@ from advisor import charts
 from advisor.answer_tables import AnswerTable, answer_tables, headline
 from advisor.calculation import calculation
 from advisor.inputs import CheckedRecommendation
+from advisor.paper_tables import paper_tables
 from advisor.pdf_rendering import pdf_bytes
 from catalog.cell_habits import FIGURES, guarded
 from catalog.sheet_writing import CSV_TYPE, XLSX_TYPE, Table, xlsx_bytes
@@ -90,7 +91,7 @@ def report_html(source: Source) -> str:
     best = source.answer["recommended"]
     context = {
         "headline": headline(source.answer),
-        "tables": source.tables,
+        "tables": paper_tables(source.tables),
         "url": source.url,
         "answer": source.answer,
         "best": best,

@@ -15,7 +15,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from quotes.listing import DISCOUNT_CLASSES, LOST, OPEN, WON, first_issue, is_lapsed, list_net
+from quotes.listing import DISCOUNT_CLASSES, LOST, OPEN, WON, first_issue, is_lapsed, list_net, main_product
 from quotes.states import LIVE_STATES, State
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ class Ending:
     days: float | None
     discount: Decimal | None
     lost_reason: str
+    product: str = ""  # the SKU of its largest line
 
 
 @dataclass(slots=True, kw_only=True)
@@ -87,6 +88,7 @@ class Analytics:
     total: Tally
     by_owner: Sequence[Tally]
     by_basis: Sequence[Tally]
+    by_product: Sequence[Tally]
     by_size: Sequence[Tally]
     by_month: Sequence[Tally]
     by_discount: Sequence[Tally]
@@ -106,6 +108,7 @@ def analytics_of(endings: Iterable[Ending]) -> Analytics:
         total=total,
         by_owner=_tallies(found, lambda ending: ending.owner),
         by_basis=_tallies(found, lambda ending: ending.basis),
+        by_product=_tallies([ending for ending in found if ending.product], lambda ending: ending.product),
         by_size=_tallies(found, lambda ending: str(size_class(ending.gross))),
         by_month=_tallies(found, lambda ending: ending.month, newest_first=True),
         by_discount=_tallies(
@@ -145,12 +148,15 @@ _FIELDS = (
     "quote__owner__username",
     "first_issued_at",
     "list_net",
+    "main_product",
 )
 
 
 def endings_of(rows: QuerySet[QuoteRevision], *, now: datetime, zone: ZoneInfo) -> Iterable[Ending]:
     """What became of these revisions, each the newest issued one of its quote and all in one currency: one query."""
-    annotated = rows.order_by("pk").annotate(first_issued_at=first_issue(), list_net=list_net())
+    annotated = rows.order_by("pk").annotate(
+        first_issued_at=first_issue(), list_net=list_net(), main_product=main_product()
+    )
     for values in annotated.values_list(*_FIELDS).iterator(chunk_size=2000):
         ending = _ending(dict(zip(_FIELDS, values, strict=True)), now, zone)
         if ending is not None:
@@ -172,6 +178,7 @@ def _ending(row: Mapping[str, Any], now: datetime, zone: ZoneInfo) -> Ending | N
         days=(decided - row["first_issued_at"]).total_seconds() / 86400 if decided else None,
         discount=1 - row["total_net"] / row["list_net"] if row["list_net"] else None,
         lost_reason=reason if outcome == LOST else "",
+        product=row["main_product"] or "",
     )
 
 

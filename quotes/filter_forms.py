@@ -82,6 +82,7 @@ class ListFilterForm(forms.Form):
         choices=[(str(index), str(index)) for index in range(len(DISCOUNT_CLASSES))],
         widget=forms.HiddenInput,
     )
+    product = forms.CharField(label=_("Main product"), required=False, max_length=100, widget=forms.HiddenInput)
     sort = forms.ChoiceField(label=_("Order"), required=False, choices=SORTS)
     size = forms.TypedChoiceField(
         label=_("Rows on a page"),

@@ -71,6 +71,8 @@ def filtered_revisions(visible: RevisionQuerySet, filters: Mapping[str, Any], no
         rows = rows.filter(_lost_for(filters["lost_reason"]))
     if filters.get("discount") is not None:
         rows = _in_discount_class(rows, filters["discount"])
+    if filters.get("product"):
+        rows = rows.annotate(main_product=main_product()).filter(main_product=filters["product"])
     if filters.get("minimum") is not None:
         rows = rows.filter(total_gross__gte=filters["minimum"])
     if filters.get("maximum") is not None:
@@ -139,6 +141,16 @@ def list_net() -> Subquery:
     lines = QuoteLine.objects.filter(revision=OuterRef("pk"), is_included=False, is_optional=False).order_by()
     amount = ExpressionWrapper(F("quantity") * F("period_count") * price, output_field=_MONEY)
     return Subquery(lines.values("revision").annotate(at_list=Sum(amount)).values("at_list"), output_field=_MONEY)
+
+
+def main_product() -> Subquery:
+    """The SKU of the counted line that comes to most before discounts: what the quote sells."""
+    lines = QuoteLine.objects.filter(revision=OuterRef("pk"), is_included=False, is_optional=False)
+    amount = ExpressionWrapper(
+        F("quantity") * F("period_count") * Coalesce("unit_price", Decimal(0), output_field=_MONEY), output_field=_MONEY
+    )
+    lines = lines.annotate(before_discount=amount).order_by("-before_discount", "position")
+    return Subquery(lines.values("sku")[:1])
 
 
 def desk_zone() -> ZoneInfo:

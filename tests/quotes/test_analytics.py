@@ -150,3 +150,21 @@ def test_a_representative_sees_the_own_figures(client, alice, ended):
 
 def test_before_the_first_quote_the_page_says_so(manager):
     assert "No quote was issued" in manager.get(reverse("quotes:analytics")).content.decode()
+
+
+def test_the_main_product_is_the_largest_line_and_leads_to_its_quotes(manager, as_alice):
+    """Options and parts of another line's price do not count; the second quote sells another part."""
+
+    def issue(*rows):
+        return quote_issue(actor=as_alice, revision=make_draft(as_alice, lines=rows), render=fake_pdf)
+
+    server = line("1", Decimal(9_000), "0.13", sku="server", name_en="Server")
+    cable = line("100", Decimal(10), "0.13", sku="cable", name_en="Cable")
+    option = line("1", Decimal(99_000), "0.13", sku="option", name_en="Option", is_optional=True)
+    first = issue(cable, server, option)
+    quote_decline(actor=as_alice, revision=first, reason="too dear")
+    issue(cable)
+    figures = manager.get(reverse("quotes:analytics")).context["figures"]
+    assert [(tally.key, tally.lost, tally.open) for tally in figures.by_product] == [("cable", 0, 1), ("server", 1, 0)]
+    (row,) = manager.get(reverse("quotes:list"), {"product": "server", "outcome": "any"}).context["rows"]
+    assert row[0].pk == first.pk

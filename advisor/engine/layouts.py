@@ -176,41 +176,40 @@ def enumerate_layouts(
     keep = (n >= 1) & (n == np.floor(n)) & (n <= plan.global_batch_size * (1 + BATCH_TOLERANCE_FRACTION))
     if request.tensor_parallel is None:  # in servers of ten, groups of four would straddle two
         keep &= (np.mod(domain_size, t) == 0) | (g <= domain_size)
-    t, p, c, n = t[keep], p[keep], c[keep], n[keep]
+    t, p, c, n = _kept(keep, t, p, c, n)
     t, p, c, n, b = _cross(axes.micro_batch_size, t, p, c, n)
     m = micro_batch_count(plan.global_batch_size, n, b)
     if request.micro_batch_size is None:
         moved = np.abs(n * b * m - plan.global_batch_size)
         keep = moved <= BATCH_TOLERANCE_FRACTION * plan.global_batch_size
-        t, p, c, n, b, m = (axis[keep] for axis in (t, p, c, n, b, m))
+        t, p, c, n, b, m = _kept(keep, t, p, c, n, b, m)
     t, p, c, n, b, m, v = _cross(axes.virtual_stage_count, t, p, c, n, b, m)
     keep = _schedules(model.layer_count, p, v, m, is_fixed=request.virtual_stage_count is not None)
-    t, p, c, n, b, m, v = (axis[keep] for axis in (t, p, c, n, b, m, v))
+    t, p, c, n, b, m, v = _kept(keep, t, p, c, n, b, m, v)
     t, p, c, n, b, m, v, x = _cross(axes.expert_parallel, t, p, c, n, b, m, v)
     ranks = t * c * n
-    keep = (x <= ranks) & (np.mod(ranks, x) == 0)
-    t, p, c, n, b, m, v, x = (axis[keep] for axis in (t, p, c, n, b, m, v, x))
+    keep = (x <= ranks) & _divides(x, ranks)
+    t, p, c, n, b, m, v, x = _kept(keep, t, p, c, n, b, m, v, x)
     splits = np.array([request.expert_tensor_parallel] if request.expert_tensor_parallel else [1.0, 0.0])
     t, p, c, n, b, m, v, x, y = _cross(splits if model.is_moe else np.array([0.0]), t, p, c, n, b, m, v, x)
     # 0 stands for the tensor group's own size, which is also what experts without an expert group are split by
     y = np.where((y == 0) | (x == 1), t, y)
-    keep = np.mod(t * c * n, x * y) == 0
+    keep = _divides(x * y, t * c * n)
     if request.expert_tensor_parallel is None and model.is_moe:
-        same = _same_rows(t, p, c, n, b, m, v, x, y)
-        keep &= ~np.concatenate([np.zeros(min(t.size, 1), dtype=np.bool_), same])
-    t, p, c, n, b, m, v, x, y = (axis[keep] for axis in (t, p, c, n, b, m, v, x, y))
+        keep[1::2] &= y[1::2] != y[::2]  # t = 1: both ways of splitting experts are the same
+    t, p, c, n, b, m, v, x, y = _kept(keep, t, p, c, n, b, m, v, x, y)
     t, p, c, n, b, m, v, x, y, z = _cross(axes.zero_stage, t, p, c, n, b, m, v, x, y)
     if request.zero_stage is None:
         # one rank shards nothing; full sharding beside a pipeline gathers weights for every micro-batch
         keep = ((z < 3) | (p == 1)) & ((n * c > 1) | (z == np.min(axes.zero_stage)))
-        t, p, c, n, b, m, v, x, y, z = (axis[keep] for axis in (t, p, c, n, b, m, v, x, y, z))
+        t, p, c, n, b, m, v, x, y, z = _kept(keep, t, p, c, n, b, m, v, x, y, z)
     choices = np.arange(axes.recomputation.size, dtype=np.float64)
     t, p, c, n, b, m, v, x, y, z, choice = _cross(choices, t, p, c, n, b, m, v, x, y, z)
     chosen = choice.astype(np.int64)
     r, share = axes.recomputation[chosen], axes.recomputed_fraction[chosen]
     if request.shard_group_size:  # shard groups that do not divide the replicas leave ranks without a copy
         keep = np.mod(n * c, request.shard_group_size) == 0
-        t, p, c, n, b, m, v, x, y, z, r, share = (axis[keep] for axis in (t, p, c, n, b, m, v, x, y, z, r, share))
+        t, p, c, n, b, m, v, x, y, z, r, share = _kept(keep, t, p, c, n, b, m, v, x, y, z, r, share)
     sequence = np.ones_like(t) if request.uses_sequence_parallel in (None, True) else np.zeros_like(t)
     shard = np.full_like(t, request.shard_group_size) if request.shard_group_size else n * c
     return Candidates(
@@ -236,11 +235,18 @@ def _cross(values: FloatArray, *axes: FloatArray) -> tuple[FloatArray, ...]:
     return (*(np.repeat(axis, values.size) for axis in axes), np.tile(values, axes[0].size))
 
 
-def _same_rows(*axes: FloatArray) -> NDArray[np.bool_]:
-    """True where a row equals the one before it (t = 1: both ways of splitting experts are the same)."""
-    if axes[0].size == 0:
-        return np.zeros(0, dtype=np.bool_)
-    return np.asarray(np.logical_and.reduce([axis[1:] == axis[:-1] for axis in axes]))
+def _kept(keep: NDArray[np.bool_], *axes: FloatArray) -> tuple[FloatArray, ...]:
+    """Rows of `axes` that are kept."""
+    if np.all(keep):
+        return axes
+    index = np.flatnonzero(keep)
+    return tuple(axis[index] for axis in axes)
+
+
+def _divides(divisor: FloatArray, number: float | FloatArray) -> NDArray[np.bool_]:
+    """Whether whole numbers divide others, which is quicker asked of the quotient than of the remainder."""
+    quotient = number / divisor
+    return np.asarray(quotient == np.floor(quotient))
 
 
 def _schedules(
@@ -252,6 +258,6 @@ def _schedules(
         return np.asarray(pipeline <= layer_count)
     # the embedding and the head may stand for one layer each (Llama 3: first and last stage one layer fewer)
     chunks = pipeline * virtual
-    is_even = (np.mod(layer_count, chunks) == 0) | (np.mod(layer_count + 2, chunks) == 0)
-    interleaved = (pipeline > 1) & is_even & (np.mod(count, pipeline) == 0)
+    is_even = _divides(chunks, layer_count) | _divides(chunks, layer_count + 2)
+    interleaved = (pipeline > 1) & is_even & _divides(pipeline, count)
     return np.asarray(fits & ((virtual == 1) | interleaved))

@@ -55,7 +55,8 @@ class _Stack:
 def _branch(row: SettledRow) -> tuple[object, ...]:
     work, plan = row.work, row.scenario.plan
     flags = tuple(bool(getattr(work, name)) for name in BRANCHES)
-    return (*flags, work.expert_count > 0, state_bytes(plan), plan.recipe, plan.offload, plan.double_quantization)
+    plan_flags = (plan.recipe, plan.offload, plan.double_quantization, plan.gathers_fp8_weights)
+    return (*flags, work.expert_count > 0, state_bytes(plan), *plan_flags)
 
 
 def _stacked(values: Sequence[Any], names: Sequence[str]) -> dict[str, FloatArray]:

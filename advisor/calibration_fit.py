@@ -213,6 +213,7 @@ SHARES = (
     "context_overlap_fraction",
     "expert_exposed_fraction",
     "expert_exposed_fraction_scale_out",
+    "expert_overlapped_exposed_fraction",
 )
 FACTORS = (
     "attention_backward_factor",

@@ -96,6 +96,37 @@ def follows_performance_recipes(framework: str) -> bool:
     return interleaves_by_default(framework) and "automodel" not in framework.lower()
 
 
+def gathers_fp8_weights(framework: str, precision: str) -> bool:
+    """Whether sharded weights travel in FP8: torchtitan with one scale per tensor.
+
+    Its published runs enable it (enable_fsdp_float8_all_gather); with a scale per row torchao has no such gather.
+    """
+    low = precision.lower()
+    return "torchtitan" in framework.lower() and "float8" in low and "rowwise" not in low
+
+
+def stops_recomputation_early(framework: str, year: int) -> bool | None:
+    """Whether full recomputation leaves out a layer's last product: XLA always; None as the recipe does today.
+
+    PyTorch does since 2.1, of October 2023.
+    """
+    if any(word in framework.lower() for word in ("maxtext", "paxml", "/jax")):
+        return True
+    return None if year > 2023 else False
+
+
+def dispatch_of(framework: str, notes: str, is_rack: bool, is_interleaved: bool) -> tuple[bool, bool]:
+    """(a token crosses once to each domain, exchanges run beside other micro-batches) of a mixture-of-experts run.
+
+    By the notes; else Megatron-Bridge as its performance recipes have it (scripts/performance/configs: HybridEP in
+    racks, the plain all-to-all elsewhere, which interleaved pipelines overlap); others with the plain one, exposed.
+    """
+    low = notes.lower()
+    is_recipe = "megatron-bridge" in framework.lower()
+    is_deduplicated = "deepep" in low or "hybridep" in low or (is_recipe and is_rack)
+    return is_deduplicated, "ep overlap" in low or (is_recipe and not is_rack and is_interleaved)
+
+
 def sharding_of(text: str, recipe: Recipe, year: int, gpus_per_server: int) -> tuple[Sharding, str]:
     """ZeRO stage and shard group of a zero_or_fsdp cell; blank follows the framework's habit."""
     low = text.lower()
@@ -126,11 +157,23 @@ def sharding_of(text: str, recipe: Recipe, year: int, gpus_per_server: int) -> t
     return Sharding(zero_stage=1), f"sharding: {text!r} not known, distributed optimizer taken"
 
 
-def recomputation_of(text: str) -> tuple[Recomputation | None, str]:
+# Checkpoint policies of published benchmark scripts (NVIDIA/dgxc-benchmarking v25.01: paxml/paxml_mod_configs.py,
+# SAVE_DOT_ONLY, which keeps products and repeats the attention kernel; maxtext/configure.sh, save_qkv_proj).
+RECIPE_RECOMPUTATIONS = {"paxml": Recomputation.SELECTIVE, "maxtext": Recomputation.FULL}
+
+
+def _recipe_recomputation(framework: str) -> tuple[Recomputation | None, str]:
+    for name, recomputation in RECIPE_RECOMPUTATIONS.items():
+        if name in framework.lower():
+            return recomputation, f"recomputation: unknown, {recomputation.value} as the benchmark's script has it"
+    return None, "recomputation: unknown, the least that fits"
+
+
+def recomputation_of(text: str, framework: str = "") -> tuple[Recomputation | None, str]:
     """Recomputation of a cell; None (the least that fits) where unknown."""
     low = text.lower()
     if low in ("", "unknown"):
-        return None, "recomputation: unknown, the least that fits"
+        return _recipe_recomputation(framework)
     try:
         return Recomputation(low), ""
     except ValueError:
@@ -139,7 +182,7 @@ def recomputation_of(text: str) -> tuple[Recomputation | None, str]:
 
 def recomputed_parts_of(notes: str) -> tuple[RecomputedPart, ...]:
     """Modules that a row's notes name ("selective modules: moe,layernorm"), in the order of the enum."""
-    named = re.search(r"modules:? ([a-z_]+(?:\s*[+,]\s*[a-z_]+)*)", notes.lower())
+    named = re.search(r"(?:modules:? |recompute=)([a-z_]+(?:\s*[+,]\s*[a-z_]+)*)", notes.lower())
     words = re.split(r"\s*[+,]\s*", named[1]) if named else []
     return tuple(part for part in RecomputedPart if part.value in words)
 

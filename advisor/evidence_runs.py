@@ -30,7 +30,9 @@ from advisor.evidence_labels import (
     attention_of,
     avoids_recomputation,
     captures_graphs,
+    dispatch_of,
     follows_performance_recipes,
+    gathers_fp8_weights,
     has_fused_kernels,
     interleaves_by_default,
     note_cause_of,
@@ -39,6 +41,7 @@ from advisor.evidence_labels import (
     recomputation_of,
     recomputed_parts_of,
     sharding_of,
+    stops_recomputation_early,
 )
 from advisor.evidence_models import model_of
 
@@ -227,7 +230,7 @@ def _layout(
     year = whole(row["year"]) or 0
     sharding, note = sharding_of(row["zero_or_fsdp"], recipe, year, per_server)
     notes.append(note)
-    recomputation, note = recomputation_of(row["recompute"])
+    recomputation, note = recomputation_of(row["recompute"], row["framework"])
     is_placed = bool(whole(row["tp"]) and whole(row["pp"]) and whole(row["micro_batch"]))
     if recomputation is None and is_placed and avoids_recomputation(row["framework"], year):
         recomputation, note = Recomputation.NONE, "recomputation: unknown, none taken as the framework's recipes do"
@@ -295,6 +298,8 @@ def _scenario(row: Mapping[str, str], notes: list[str]) -> Scenario | str:
     is_flash_era_neox = "neox" in row["framework"].lower()
     attention, note = attention_of("flash" if is_flash_era_neox else "", year)
     notes.append(note if year < FLASH_ATTENTION_YEAR else "")
+    is_interleaved = (whole(row["vpp"]) or 1) > 1
+    is_deduplicated, overlaps_dispatch = dispatch_of(row["framework"], row["notes"], is_rack, is_interleaved)
     has_dropout = recipe is Recipe.MEGATRON and year < FLASH_ATTENTION_YEAR
     plan = TrainingPlan(
         tokens=None,
@@ -310,6 +315,10 @@ def _scenario(row: Mapping[str, str], notes: list[str]) -> Scenario | str:
         uses_fused_loss=True if "llm-foundry" in row["framework"].lower() else None,
         overlaps_tensor_parallel=recipe is Recipe.MEGATRON and follows_performance_recipes(row["framework"]),
         uses_cuda_graphs=captures_graphs(row["framework"], row["source_title"], row["notes"]),
+        stops_recomputation_early=stops_recomputation_early(row["framework"], year),
+        gathers_fp8_weights=gathers_fp8_weights(row["framework"], row["precision"]),
+        deduplicates_dispatch=is_deduplicated,
+        overlaps_dispatch=overlaps_dispatch,
         uses_fused_kernels=True if has_fused_kernels(row["framework"]) else None,
         recomputed_parts=_recomputed_parts(row, recipe),
         lora=_lora(row, notes),

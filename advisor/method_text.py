@@ -90,7 +90,11 @@ FLOPS = Section(
             _("LoRA and QLoRA"), _("≈ 2 × forward"),
             _("Frozen weights need no weight gradient; the adapters are added."), "arXiv:2106.09685",
         ),
-        _row(_("Full recomputation"), _("+ 1 × forward of the layers"), _("Hardware FLOPs only."), "arXiv:2205.05198"),
+        _row(
+            _("Full recomputation"), _("+ 1 × forward of the layers"),
+            _("Hardware FLOPs only. PyTorch and XLA leave out a layer's last product; selective recomputation repeats "
+              "the named modules."), "arXiv:2205.05198",
+        ),
         _row("MFU", _("model FLOPs / (step time × GPUs × dense peak)"), _("Dense peak of the precision used."),
              "arXiv:2204.02311"),
     ),
@@ -195,14 +199,17 @@ TIME = Section(
             "arXiv:2104.04473, arXiv:2205.05198",
         ),
         _row(
-            _("Expert dispatch"), _("g (1 − (1 − 1/g)^e) domains per token"),
-            _("A token goes once to each server that holds one of its experts."), "arXiv:2412.19437",
+            _("Expert dispatch"), _("e copies, or g (1 − (1 − 1/g)^e) domains, per token"),
+            _("The plain all-to-all sends a token to each of its experts and is waited for between servers; a "
+              "deduplicating one sends it once to each server and leaves a fitted share to wait for."),
+            "arXiv:2412.19437",
         ),
         _row(
             _("Data parallel"), _("(1 − 1/n) bytes / rate"),
             _(
                 "Once a step, or per micro-batch when fully sharded. A group with several members in a server drives "
-                "as many network ports at once."
+                "as many network ports at once. Sharded weights travel while a layer computes or waits for its tensor "
+                "ranks."
             ),
             "doi:10.1016/j.jpdc.2008.09.002",
         ),

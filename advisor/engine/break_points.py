@@ -148,7 +148,7 @@ def _fits(
     layers = np.repeat(depths, len(cand)).astype(np.float64)
     need = least_total_bytes(memory_per_gpu(_deeper(base, layers), base.plan, rows, calibration))
     budget = available_bytes(estimate.scenario.cluster.gpu, base.plan)
-    fits: NDArray[np.bool_] = (need <= budget) & (rows.pipeline_parallel <= layers)
+    fits: NDArray[np.bool_] = need <= budget
     return fits.reshape(depths.size, len(cand))
 
 

@@ -63,6 +63,7 @@ class Calibration:
     context_overlap_fraction: float
     expert_exposed_fraction: float
     expert_exposed_fraction_scale_out: float
+    expert_overlapped_exposed_fraction: float  # of these, where another micro-batch's layers run beside
     power_exponent: float  # of watts per peak FLOP/s against the family's usual part, when a part has less
     bubble_factor: float
     straggler_fraction_per_doubling: float

@@ -15,9 +15,19 @@ References
 from __future__ import annotations
 
 from advisor.engine import parameters
-from advisor.engine.specs import LoraSpec, Method, ModelKind, ModelSpec, Recomputation, RecomputedPart, TrainingPlan
+from advisor.engine.specs import (
+    LoraSpec,
+    Method,
+    ModelKind,
+    ModelSpec,
+    Recipe,
+    Recomputation,
+    RecomputedPart,
+    TrainingPlan,
+)
 
 FROZEN_METHODS = (Method.LORA, Method.QLORA)
+EARLY_STOP_RECIPES = (Recipe.FSDP, Recipe.PURE_BF16)
 
 
 def seen_tokens_per_query(model: ModelSpec, sequence_length: int, window: int) -> float:
@@ -124,6 +134,22 @@ def _low_rank_parameter_count(model: ModelSpec, lora: LoraSpec, expert_count: in
     )
 
 
+def unrepeated_matrix_parameter_count(model: ModelSpec, plan: TrainingPlan) -> int:
+    """Weights of a dense layer's last product where full recomputation leaves it out: no gradient asks for its result.
+
+    PyTorch stops a recomputation once the last kept tensor is there [4]_, XLA drops what nothing reads; Megatron-LM
+    runs the whole forward again.
+
+    References
+    ----------
+    .. [4] PyTorch, torch.utils.checkpoint.set_checkpoint_early_stop (2.1; on unless use_reentrant).
+    """
+    stops = plan.stops_recomputation_early
+    if stops is None:
+        stops = plan.recipe in EARLY_STOP_RECIPES
+    return model.hidden_size * model.ffn_size if stops else 0
+
+
 def model_flops_per_token(model: ModelSpec, plan: TrainingPlan) -> float:
     """Model FLOPs per token: forward plus backward; frozen weights need no weight gradient. [FLOP]
 
@@ -178,7 +204,9 @@ def hardware_flops_per_token(
     base = model_flops_per_token(model, plan)
     core = model.layer_count * attention_core_flops_per_token(model, plan.sequence_length)
     if recomputation is Recomputation.FULL:
-        return base + recomputed_layer_fraction * (2 * layer_matrix_parameter_count(model) + core)
+        dense_layers = model.layer_count - parameters.moe_layer_count(model)
+        left_out = dense_layers * unrepeated_matrix_parameter_count(model, plan)
+        return base + recomputed_layer_fraction * (2 * (layer_matrix_parameter_count(model) - left_out) + core)
     if recomputation is Recomputation.SELECTIVE:
         moe_layers = parameters.moe_layer_count(model)
         dense, moe = repeated_matrix_parameter_counts(model, plan)

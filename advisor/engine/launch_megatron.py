@@ -72,9 +72,9 @@ def arguments(
     uneven, uneven_notes = _uneven_stages(model, layout)
     found = (
         *_shape(model, plan),
-        *_experts(model, layout),
+        *_experts(model, plan, layout),
         *_latent_attention(model),
-        *_parallel(layout),
+        *_parallel(plan, layout),
         *uneven,
         *_training(plan, layout),
         '--data-path "$DATA_PATH"',
@@ -139,7 +139,14 @@ def _window_pattern(model: ModelSpec) -> str:
     return f"'[{','.join(str(layer) for layer in layers)}]'"
 
 
-def _experts(model: ModelSpec, layout: Layout) -> list[str]:
+def _dispatcher(plan: TrainingPlan) -> list[str]:
+    found = ["--moe-token-dispatcher-type flex", "--moe-enable-deepep"]
+    if not plan.deduplicates_dispatch:
+        found = ["--moe-token-dispatcher-type alltoall"]
+    return [*found, "--overlap-moe-expert-parallel-comm"] if plan.overlaps_dispatch else found
+
+
+def _experts(model: ModelSpec, plan: TrainingPlan, layout: Layout) -> list[str]:
     if not model.is_moe:
         return []
     found = [
@@ -148,7 +155,7 @@ def _experts(model: ModelSpec, layout: Layout) -> list[str]:
         f"--moe-ffn-hidden-size {model.expert_ffn_size}",
         f"--expert-model-parallel-size {layout.expert_parallel}",
         "--expert-tensor-parallel-size 1" if layout.expert_parallel > 1 else "",
-        "--moe-token-dispatcher-type alltoall",
+        *_dispatcher(plan),
         "--moe-grouped-gemm",
         "--moe-permute-fusion",
     ]
@@ -176,7 +183,7 @@ def _latent_attention(model: ModelSpec) -> list[str]:
     return [*found, f"--q-lora-rank {model.q_lora_rank}"] if model.q_lora_rank else found
 
 
-def _parallel(layout: Layout) -> list[str]:
+def _parallel(plan: TrainingPlan, layout: Layout) -> list[str]:
     found = [
         f"--tensor-model-parallel-size {layout.tensor_parallel}",
         f"--pipeline-model-parallel-size {layout.pipeline_parallel}",
@@ -184,6 +191,8 @@ def _parallel(layout: Layout) -> list[str]:
     ]
     if layout.tensor_parallel > 1 and layout.uses_sequence_parallel:
         found.append("--sequence-parallel")
+        if plan.overlaps_tensor_parallel:
+            found.append("--tp-comm-overlap")
     if layout.virtual_stage_count > 1:
         found.append(f"--num-virtual-stages-per-pipeline-rank {layout.virtual_stage_count}")
     if layout.zero_stage >= 1:

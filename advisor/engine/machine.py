@@ -40,6 +40,8 @@ class Machine:
     host_bytes_per_second: float
     kernel_overhead_factor: float  # of a layer's kernels beside what is counted
     launch_factor: float  # of the host's time to launch a layer: 1, less with captured graphs
+    dispatch_exposed_fraction: float  # of the exchange of expert tokens, where nothing runs beside it
+    is_dispatch_deduplicated: float  # 1 where a token crosses once to each domain, 0 where once for each expert
 
 
 def compute_precision(plan: TrainingPlan) -> Precision:
@@ -148,4 +150,6 @@ def machine(
         host_bytes_per_second=gpu.pcie_bytes_per_second,
         kernel_overhead_factor=calibration.deepspeed_overhead_factor if plan.recipe is Recipe.DEEPSPEED else 1.0,
         launch_factor=calibration.captured_host_fraction if is_captured else 1.0,
+        dispatch_exposed_fraction=calibration.expert_overlapped_exposed_fraction if plan.overlaps_dispatch else 1.0,
+        is_dispatch_deduplicated=float(plan.deduplicates_dispatch),
     )

@@ -245,6 +245,16 @@ class TrainingPlan:
     overlaps_tensor_parallel: bool = False
     # layers are launched as captured CUDA graphs; None: as the usual recipe of the GPU does (rack-scale parts: yes)
     uses_cuda_graphs: bool | None = None
+    # tokens cross to another scale-up domain once, whatever experts await them there (DeepEP, HybridEP); else once for
+    # each expert, as in the plain all-to-all
+    deduplicates_dispatch: bool = False
+    # exchanges run beside another micro-batch's layers (Megatron-LM's --overlap-moe-expert-parallel-comm, off unasked)
+    overlaps_dispatch: bool = False
+    # full recomputation ends before a layer's last product, whose result no gradient needs (PyTorch since 2.1 without
+    # re-entry, XLA); Megatron-LM repeats the whole forward. None: as the recipe does
+    stops_recomputation_early: bool | None = None
+    # sharded weights are gathered in FP8 (torchtitan: enable_fsdp_float8_all_gather)
+    gathers_fp8_weights: bool = False
     lora: LoraSpec | None = None
     double_quantization: bool = True
     offload: str = "none"  # none | optimizer | parameters

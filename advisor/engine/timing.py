@@ -25,7 +25,7 @@ from advisor.engine.machine import Machine
 from advisor.engine.memory import MemoryArrays, NeededMemory
 from advisor.engine.operations import FLASH_BACKWARD_FLOPS, LayerCosts, layer_compute, layer_costs
 from advisor.engine.specs import RECOMPUTATION_CODES, Recomputation, TrainingPlan
-from advisor.engine.units import BYTES_16BIT, BYTES_FP32
+from advisor.engine.units import BYTES_16BIT, BYTES_FP8, BYTES_FP32
 from advisor.engine.workload import Workload, state_bytes
 
 OPTIMIZER_READS_WRITES = 2.0
@@ -99,21 +99,25 @@ def _all_to_all_seconds(
 ) -> FloatArray:
     """Exposed time of one dispatch or combine: 2 T e h / t bytes leave each rank, of which some cross domains.
 
-    Across domains a token goes once to each domain that holds one of its experts (deduplicated dispatch): with e picks
-    among g domains that is g (1 - (1 - 1/g)^e) domains, one of them at home on average 1/g of the time.
+    Across domains a deduplicated token goes once to each domain that holds one of its experts: with e picks among g
+    domains that is g (1 - (1 - 1/g)^e) domains, one of them at home on average 1/g of the time. The plain exchange
+    sends e copies, and keeps the layer waiting for all of them.
     """
     x = cand.expert_parallel
     local = collectives.members_per_domain(x, cand.expert_tensor_parallel, machine.domain_size)
     domains = x / local
     per_pick = BYTES_16BIT * tokens * work.hidden_size / cand.tensor_parallel
     volume = per_pick * work.experts_per_token
-    reached = domains * (1 - (1 - 1 / domains) ** work.experts_per_token)
+    picks = work.experts_per_token
+    is_once = machine.is_dispatch_deduplicated
+    reached = np.where(is_once, domains * (1 - (1 - 1 / domains) ** picks), picks)
     remote = per_pick * reached * (1 - 1 / domains)
     up, out = machine.scale_up_bytes_per_second, machine.scale_out_bytes_per_second
     inside = calibration.expert_exposed_fraction * volume * (1 - 1 / local) / up
-    across = calibration.expert_exposed_fraction_scale_out * np.where(domains > 1, remote / out, 0.0)
+    exposed = np.where(is_once, calibration.expert_exposed_fraction_scale_out, 1.0)
+    across = exposed * np.where(domains > 1, remote / out, 0.0)
     hop = np.where(domains > 1, machine.scale_out_hop_seconds, machine.scale_up_hop_seconds)
-    return np.where(x > 1, inside + across + hop * np.log2(x), 0.0)
+    return np.where(x > 1, machine.dispatch_exposed_fraction * (inside + across) + hop * np.log2(x), 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +216,8 @@ def step_time(
     if np.any(work.repeated_dense_share):  # the stated parts' share of what a forward pass takes beside the core
         again = work.repeated_dense_share * (dense_forward - layer.core)
         repeated = core_again + np.where(is_selective, again, 0.0)
-    compute_dense = compute_moe = dense_forward * (1 + recompute) + dense_backward + repeated
+    left_out = recompute * tokens / t * 2 * work.unrepeated_count / machine.gemm_flops_per_second
+    compute_dense = compute_moe = dense_forward * (1 + recompute) - left_out + dense_backward + repeated
     if has_experts:
         comm_moe = wait.moe_forward * (1 + recompute) + wait.moe_backward
         moe_host = calibration.moe_layer_host_seconds * machine.launch_factor
@@ -233,8 +238,9 @@ def step_time(
             cand,
             links,
             calibration,
-            (dense_forward * (1 + recompute), dense_backward),
-            (moe_forward * (1 + recompute), moe_backward),
+            # the layer's other collectives pass over other links or wait themselves: weights travel meanwhile
+            (dense_forward + wait.dense_forward, compute_dense - dense_forward + comm_dense - wait.dense_forward),
+            (moe_forward + wait.moe_forward, compute_moe - moe_forward + comm_moe - wait.moe_forward),
         )
         comm_dense = comm_dense + np.where(sharded, fsdp_dense, 0.0)
         comm_moe = comm_moe + np.where(sharded, fsdp_moe, 0.0)
@@ -315,7 +321,7 @@ def _sharded_exposed(
     """
     t, shard = cand.tensor_parallel, cand.shard_group_size
     reduce_bytes = 0.0 if work.is_frozen else state_bytes(plan).gradient_reduce
-    weight_bytes = float(BYTES_16BIT)
+    weight_bytes = float(BYTES_FP8 if plan.gathers_fp8_weights else BYTES_16BIT)
     if work.is_quantized:
         weight_bytes = NF4_DOUBLE_QUANTIZED_BYTES if plan.double_quantization else NF4_BYTES
     copies = cand.data_parallel * cand.context_parallel / shard

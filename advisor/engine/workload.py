@@ -73,6 +73,7 @@ class Workload:
     repeated_dense_share: float
     repeated_moe_share: float
     repeated_exchange: float
+    unrepeated_count: float  # weights of a dense layer that full recomputation leaves out
     saved: SavedTensors
     model_flops_per_token: float
 
@@ -136,6 +137,7 @@ def workload(model: ModelSpec, plan: TrainingPlan) -> Workload:
         repeated_dense_share=repeated_dense / dense_matrices,
         repeated_moe_share=repeated_moe / moe_matrices,
         repeated_exchange=float(RecomputedPart.MOE in plan.recomputed_parts),
+        unrepeated_count=flops.unrepeated_matrix_parameter_count(model, plan),
         saved=saved_tensors(model, plan, adapted_input_width(model, plan)),
         model_flops_per_token=flops.model_flops_per_token(model, plan),
     )

@@ -10,12 +10,15 @@ from advisor.engine.parameters import parameter_count
 from advisor.engine.specs import AttentionKernel, Method, Optimizer, Precision, Recipe, Recomputation
 from advisor.evidence import calibration_runs, read_memory, read_runs
 from advisor.evidence_labels import (
+    dispatch_of,
+    gathers_fp8_weights,
     lora_targets_of,
     precision_of,
     recipe_of,
     recomputation_of,
     recomputed_parts_of,
     sharding_of,
+    stops_recomputation_early,
 )
 from advisor.evidence_memory import memory_from_row
 from advisor.evidence_models import parameter_count_in_name, usual_head_count
@@ -370,3 +373,39 @@ def test_zero_offload_takes_the_gradients_along(memories):
 def test_memory_causes_that_only_the_notes_name(memories):
     unsloth = [row for row in memories.values() if row.framework == "Unsloth"]
     assert {row.note_cause for row in unsloth} == {"activation_offload"}
+
+
+def test_recomputation_of_benchmarks_whose_scripts_are_published():
+    # NVIDIA/dgxc-benchmarking v25.01.1: paxml_mod_configs.py saves products, maxtext/configure.sh three projections
+    assert recomputation_of("unknown", "PaxML/JAX")[0] is Recomputation.SELECTIVE
+    assert recomputation_of("unknown", "MaxText/JAX")[0] is Recomputation.FULL
+    assert recomputation_of("none", "PaxML/JAX")[0] is Recomputation.NONE
+
+
+@pytest.mark.parametrize(
+    ("framework", "notes", "is_rack", "is_interleaved", "expected"),
+    [
+        ("Megatron-Core (Pai-Megatron-Patch)", "tp2, ep32, deepep, pp8", False, True, (True, False)),
+        ("Megatron-Core (Pai-Megatron-Patch)", "tp2, ep32, pp8", False, True, (False, False)),
+        ("Megatron-Bridge", "HybridEP, EP overlap, CUDA graphs", False, False, (True, True)),
+        ("Megatron-Bridge / Megatron-Core", "", True, True, (True, False)),
+        ("Megatron-Bridge / Megatron-Core", "", False, True, (False, True)),
+        ("Megatron-Bridge / Megatron-Core", "", False, False, (False, False)),
+        ("NeMo / Megatron-Core", "", False, True, (False, False)),
+    ],
+)
+def test_how_experts_exchange_tokens(framework, notes, is_rack, is_interleaved, expected):
+    assert dispatch_of(framework, notes, is_rack, is_interleaved) == expected
+
+
+def test_weights_travel_in_fp8_with_one_scale_per_tensor_only():
+    assert gathers_fp8_weights("torchtitan", "FP8 (float8 tensorwise linear)")
+    assert not gathers_fp8_weights("torchtitan", "FP8 (float8 rowwise)")
+    assert not gathers_fp8_weights("torchtitan", "BF16")
+    assert not gathers_fp8_weights("llm-foundry/Composer + PyTorch FSDP", "FP8 (amp_fp8)")
+
+
+def test_early_stopping_came_with_pytorch_2_1():
+    assert stops_recomputation_early("llm-foundry/Composer + PyTorch FSDP", 2023) is False
+    assert stops_recomputation_early("torchtitan", 2024) is None
+    assert stops_recomputation_early("MaxText/JAX", 2023) is True

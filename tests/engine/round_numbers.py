@@ -56,6 +56,8 @@ def rates(**changes: float) -> Machine:
         "kernel_overhead_factor": 1.0,
         "elementwise_factor": 1.0,
         "tensor_exposed_fraction": 1.0,
+        "dispatch_exposed_fraction": 1.0,
+        "is_dispatch_deduplicated": 0.0,
         "domain_size": 8.0,
     }
     values = {item.name: OUT_OF_THE_WAY for item in fields(Machine)}

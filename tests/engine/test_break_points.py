@@ -144,3 +144,19 @@ def test_the_knee_is_told_unless_it_is_the_end_of_the_curve(knee_at, is_told):
     assert ("break_knee" in found) is is_told
     if is_told:
         assert found["break_knee"].params["gpu_count"] == 64
+
+
+def test_a_pipeline_as_long_as_the_model_grows_to_the_last_depth_that_fits():
+    # the search starts below the pipeline's own length, where memory alone must keep it going
+    layout = LayoutRequest(tensor_parallel=1, pipeline_parallel=8)
+    answer = run(model=replace(LLAMA3_70B, layer_count=8), gpu_count=8, batch=64, layout=layout)
+    found = points(answer)["break_memory"].params["parameter_count"]
+    base = base_case(answer, CALIBRATION)
+    depth = next(depth for depth in range(8, 65) if parameter_count(with_layer_count(base, depth).model) == found)
+
+    def holds(layer_count):
+        deep = replace(answer.scenario, model=with_layer_count(base, layer_count).model)
+        return estimate(deep, calibration=CALIBRATION).memory.fits
+
+    assert holds(depth - 1)
+    assert not holds(depth)

@@ -64,6 +64,19 @@ class TestMegatron:
         assert "--recompute-modules mlp layernorm" in _arguments(_request(plan=plan))
         assert not any("--recompute-modules" in argument for argument in _arguments(_request()))
 
+    def test_collectives_beside_the_products_and_the_dispatcher_of_experts(self):
+        usual = _arguments(_request(model=DEEPSEEK, plan=_plan()))
+        assert "--moe-token-dispatcher-type alltoall" in usual
+        assert not {"--tp-comm-overlap", "--overlap-moe-expert-parallel-comm"} & usual
+        plan = _plan(overlaps_tensor_parallel=True, deduplicates_dispatch=True, overlaps_dispatch=True)
+        asked = _arguments(_request(model=DEEPSEEK, plan=plan))
+        assert {
+            "--tp-comm-overlap",
+            "--moe-token-dispatcher-type flex",
+            "--moe-enable-deepep",
+            "--overlap-moe-expert-parallel-comm",
+        } <= asked
+
     def test_model(self):
         assert {
             "--num-layers 80",

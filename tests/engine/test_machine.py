@@ -114,3 +114,11 @@ def test_4_bit_training_multiplies_in_16_bit():
     assert compute_precision(plan(method=Method.QLORA, precision=Precision.FP8)) is Precision.BF16
     assert compute_precision(plan(method=Method.QLORA, precision=Precision.FP16)) is Precision.FP16
     assert compute_precision(plan(method=Method.LORA, precision=Precision.FP8)) is Precision.FP8
+
+
+def test_exchanges_of_experts_wait_in_full_unless_they_run_beside_others():
+    calibration = constants(expert_overlapped_exposed_fraction=0.4)
+    assert achieved(calibration=calibration).dispatch_exposed_fraction == 1.0
+    assert achieved(calibration=calibration, overlaps_dispatch=True).dispatch_exposed_fraction == 0.4
+    assert achieved().is_dispatch_deduplicated == 0.0
+    assert achieved(deduplicates_dispatch=True).is_dispatch_deduplicated == 1.0

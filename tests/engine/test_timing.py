@@ -53,6 +53,19 @@ def test_matrix_multiplications(changes, expected):
     assert step(candidate(**changes), GEMM) == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("job", "expected"),
+    [
+        ({"recipe": Recipe.FSDP}, 8 - 2 * 128 / 576),  # the product of 8 x 16 weights is not asked for again
+        ({"recipe": Recipe.FSDP, "stops_recomputation_early": False}, 8),
+        ({"stops_recomputation_early": True}, 8 - 2 * 128 / 576),
+    ],
+)
+def test_early_stopping_leaves_out_the_last_product_of_a_repeated_layer(job, expected):
+    layout = candidate(recomputation=Recomputation.FULL)
+    assert step(layout, GEMM, **job) == pytest.approx(MICRO_BATCH * expected / 6, rel=1e-12)
+
+
 def test_frozen_matrices_have_one_backward_pass():
     assert step(candidate(), GEMM, **LORA) == pytest.approx(MICRO_BATCH * 4 / 6, rel=1e-12)
 
@@ -134,8 +147,22 @@ def test_dispatch_and_combine_inside_a_domain():
 def test_a_token_crosses_once_to_each_domain_that_has_one_of_its_experts():
     # two picks among two domains reach 2 * (1 - 1/4) = 1.5 of them, half of those away: 0.75 copies of 256 bytes
     layout = candidate(data_parallel=2, expert_parallel=2)
-    machine = rates(scale_out_bytes_per_second=1, domain_size=1)
+    machine = rates(scale_out_bytes_per_second=1, domain_size=1, is_dispatch_deduplicated=1)
     assert step(layout, machine, model=MIXTURE) == pytest.approx(4 * 4 * 0.75 * 256, rel=1e-12)
+
+
+def test_a_plain_exchange_sends_a_token_to_each_of_its_experts():
+    # two picks, half of them away: 256 bytes each way; the constant of deduplicating kernels says nothing about it
+    layout = candidate(data_parallel=2, expert_parallel=2)
+    machine = rates(scale_out_bytes_per_second=1, domain_size=1)
+    calibration = constants(expert_exposed_fraction_scale_out=0.25)
+    assert step(layout, machine, model=MIXTURE, calibration=calibration) == pytest.approx(4 * 4 * 256, rel=1e-12)
+
+
+def test_exchanges_beside_other_micro_batches_leave_a_share_to_wait_for():
+    layout = candidate(data_parallel=2, expert_parallel=2)
+    machine = rates(scale_out_bytes_per_second=1, domain_size=1, dispatch_exposed_fraction=0.25)
+    assert step(layout, machine, model=MIXTURE) == pytest.approx(4 * 4 * 256 / 4, rel=1e-12)
 
 
 def test_whole_experts_halve_the_tensor_exchange_of_their_layers():
@@ -172,10 +199,9 @@ def test_experts_are_reduced_over_the_ranks_that_hold_the_same_ones():
     layout = candidate(data_parallel=4, expert_parallel=2)
     seconds = step(
         layout,
-        ACROSS,
+        replace(ACROSS, dispatch_exposed_fraction=0.0),
         model=MIXTURE,
         states=held(1000, 400),
-        calibration=constants(expert_exposed_fraction_scale_out=0.0),
     )
     assert seconds == pytest.approx(6 * 600 * 3 / 4 + 6 * 400 / 2, rel=1e-12)
 
@@ -211,6 +237,11 @@ def test_full_sharding_gathers_twice_and_scatters_once_a_micro_batch():
     assert step(layout, ACROSS) == pytest.approx(2 * 4 * (888 + 888 + 1776), rel=1e-12)
 
 
+def test_weights_gathered_in_fp8_are_half_the_bytes_and_gradients_stay():
+    layout = candidate(2, data_parallel=4, zero_stage=3)
+    assert step(layout, ACROSS, gathers_fp8_weights=True) == pytest.approx(2 * 4 * (444 + 444 + 1776), rel=1e-12)
+
+
 def test_full_sharding_of_a_frozen_base_scatters_nothing():
     layout = candidate(data_parallel=4, zero_stage=3)
     assert step(layout, ACROSS, **LORA) == pytest.approx(4 * (888 + 888), rel=1e-12)
@@ -235,8 +266,7 @@ def test_shards_of_one_rank_are_plain_replicas():
 def test_experts_that_no_other_rank_holds_are_not_gathered():
     # router and attention of a mixture's layer: 192 + 16 + 8 * 4 = 240 parameters, gathered over two ranks
     layout = candidate(data_parallel=2, zero_stage=3, expert_parallel=2)
-    calibration = constants(expert_exposed_fraction_scale_out=0.0)
-    seconds = step(layout, ACROSS, model=MIXTURE, calibration=calibration)
+    seconds = step(layout, replace(ACROSS, dispatch_exposed_fraction=0.0), model=MIXTURE)
     assert seconds == pytest.approx(4 * (240 + 240 + 480), rel=1e-12)
 
 
@@ -246,6 +276,24 @@ def test_overlap_hides_gathers_behind_compute():
     machine = rates(scale_out_bytes_per_second=1, domain_size=1, gemm_flops_per_second=1)
     hidden = time(layout, machine, calibration=constants(fsdp_overlap_fraction=1.0))
     assert hidden["exposed_communication_seconds"] == 0
+
+
+def test_a_repeated_forward_hides_what_the_backward_pass_gathers_and_scatters():
+    # slow links: forward hides 18 432 s of its 27 648 s; backward and the forward again hide 55 296 s of 82 944
+    layout = candidate(data_parallel=4, zero_stage=3, recomputation=Recomputation.FULL)
+    machine = rates(scale_out_bytes_per_second=888 / 27_648, domain_size=1, gemm_flops_per_second=1)
+    waits = time(layout, machine, calibration=constants(fsdp_overlap_fraction=1.0))
+    expected = 4 * (27_648 - 18_432 + 27_648 * 3 - 18_432 * 3)
+    assert waits["exposed_communication_seconds"] == pytest.approx(expected, rel=1e-12)
+
+
+def test_weights_travel_while_tensor_ranks_wait_for_each_other():
+    # two tensor ranks all-reduce 4 * 256 / 2 = 512 s a direction inside; 296 parameters a rank: 444 s to gather,
+    # 444 + 888 s in the backward pass, of which 512 s each time go by meanwhile
+    layout = candidate(tensor_parallel=2, data_parallel=4, zero_stage=3)
+    machine = rates(scale_up_bytes_per_second=1, scale_out_bytes_per_second=1, domain_size=2)
+    waits = time(layout, machine, calibration=constants(fsdp_overlap_fraction=1.0))
+    assert waits["exposed_communication_seconds"] == pytest.approx(4 * (2 * 512 + 444 + 888 - 512), rel=1e-12)
 
 
 STEP = rates(memory_bytes_per_second=1)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand
-from django.utils import timezone
 
 from advisor.calibration_data import CALIBRATION_PATH, current_calibration, prior_calibration
 from advisor.calibration_file import with_error_bands, write_calibration
@@ -38,6 +38,6 @@ class Command(BaseCommand):
         )
         fitted = with_error_bands(fitted, rows)
         write_calibration(
-            Path(options["output"]), calibration=fitted, priors=priors, rows=rows, fitted_on=timezone.localdate()
+            Path(options["output"]), calibration=fitted, priors=priors, rows=rows, fitted_on=datetime.now(UTC).date()
         )
         self.stdout.write(self.style.SUCCESS(f"written to {options['output']}"))

@@ -124,24 +124,23 @@ def test_the_frame_grows_with_its_answer_and_tells_it(page: Page, site: str) -> 
 
 def test_first_paint_and_first_press_are_quick(page: Page) -> None:
     """The best of three: other work on the machine is not ours."""
-    paints, presses = [], []
+    seen = []
     for _turn in range(3):
         page.goto("/?lang=en")
-        page.locator(".job__more > summary").click()
-        page.wait_for_timeout(150)
-        found = page.evaluate(
-            """() => new Promise(done => {
-                const seen = {paint: 0, press: 0};
+        page.evaluate(
+            """() => {
+                window.seen = {paint: 0, press: 0};
                 const start = performance.getEntriesByType("navigation")[0].responseStart;
-                new PerformanceObserver(list => list.getEntries().forEach(e => { seen.paint = e.startTime - start; }))
-                    .observe({type: "largest-contentful-paint", buffered: true});
-                new PerformanceObserver(list => list.getEntries().forEach(e => {
-                    seen.press = Math.max(seen.press, e.duration);
-                })).observe({type: "event", buffered: true, durationThreshold: 16});
-                setTimeout(() => done(seen), 200);
-            })"""
+                new PerformanceObserver(list => list.getEntries().forEach(entry => {
+                    window.seen.paint = entry.startTime - start;
+                })).observe({type: "largest-contentful-paint", buffered: true});
+                new PerformanceObserver(list => list.getEntries().forEach(entry => {
+                    window.seen.press = entry.duration;
+                })).observe({type: "first-input", buffered: true});
+            }"""
         )
-        paints.append(found["paint"])
-        presses.append(found["press"])
-    assert 0 < min(paints) <= 1000
-    assert min(presses) <= 200
+        page.locator(".job__more > summary").click()
+        page.wait_for_timeout(400)
+        seen.append(page.evaluate("window.seen"))
+    assert 0 < min(visit["paint"] for visit in seen) <= 1000
+    assert 0 < min(visit["press"] for visit in seen) <= 200

@@ -26,6 +26,7 @@ SECTIONS = {
     "requests": "config.bench.answering.figures",
     "documents": "config.bench.documents.figures",
     "pages": "config.bench.pages.figures",
+    "browser": "config.bench.browsing.figures",
 }
 # As on a server: no debug pages, no limit per address, one thread of numpy.
 ENVIRONMENT = {

@@ -228,7 +228,7 @@ def test_any_number_of_servers_is_answered(client, catalog, server_count):
 
 
 def test_recomputed_parts_are_echoed_or_refused_by_name(client, catalog):
-    body = {
+    body: dict[str, Any] = {
         "model": {"preset": "llama-3-70b"},
         "cluster": {"gpu": "nvidia-h100-sxm5-80gb", "gpu_count": 64},
         "layout": {

@@ -6,6 +6,7 @@ import json
 
 import pytest
 from django.core.cache import cache
+from django.db import OperationalError
 from django.test import Client
 
 from advisor.api.repeats import Given, GivenAnswers
@@ -99,6 +100,17 @@ def test_repeats_are_counted_and_refused_like_all_others(ask, settings) -> None:
 def test_a_foreign_host_is_refused_whatever_was_given_before(ask) -> None:
     ask(URL, BODY)
     assert ask(URL, BODY, host="elsewhere.example")[0].status_code == 400
+
+
+@pytest.mark.parametrize(("path", "body"), [(URL, BODY), (LINK, None)], ids=["estimate", "recommendation"])
+def test_a_database_that_is_down_is_said_in_the_words_of_the_api(ask, monkeypatch, path: str, body: object) -> None:
+    def refuse() -> str:
+        raise OperationalError("connection to server at 10.0.0.1 failed")
+
+    cache.delete("api:catalog-revision")
+    monkeypatch.setattr("advisor.api.repeats.current_revision", refuse)
+    response, _is_fresh = ask(path, body)
+    assert (response.status_code, response.json()["code"]) == (503, "database_unavailable")
 
 
 def test_faults_are_never_repeated(ask) -> None:

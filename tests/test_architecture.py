@@ -16,8 +16,9 @@ MAX_LINES = 450
 VAGUE_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "tools"}
 # what answers a request or a command; nothing below may reach up to it
 FACES = {"views", "urls", "api", "admin", "management"}
-# no clock, no chance, no outside world in the engine
+# of config, what the apps share; it imports none of them
 USED_BY_APPS = ("config.api_", "config.visitors.")
+# no clock, no chance, no outside world in the engine
 IMPURE = {"random", "secrets", "time", "datetime", "os", "subprocess", "socket", "urllib", "http", "logging", "sqlite3"}
 
 

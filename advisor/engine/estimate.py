@@ -125,7 +125,10 @@ def best_index(evaluated: Evaluated, candidates: Candidates, budget_bytes: float
 def best_candidate(
     work: Workload, plan: TrainingPlan, cand: Candidates, rates: Machine, calibration: Calibration, budget_bytes: float
 ) -> tuple[int, Evaluated]:
-    """`best_index` of all candidates and the values of that one; those of the others are not kept."""
+    """`best_index` of all candidates and the values of that one; those of the others are not kept.
+
+    Raises ValueError when there are no candidates.
+    """
     best, values, key = -1, None, (True, np.inf)
     for start in range(0, len(cand), BLOCK_SIZE):
         block = cand.take(slice(start, start + BLOCK_SIZE))

@@ -199,6 +199,10 @@ class LayerCosts:
 
 
 def layer_costs(work: Workload, machine: Machine, calibration: Calibration) -> LayerCosts:
+    """Forward and backward cost of a layer of either kind, with the kernels beside what is counted. [s] per unit
+
+    Where `machine` holds arrays of several kinds of GPU, so do the coefficients, in its shape.
+    """
     overhead = machine.kernel_overhead_factor
     costs = dense_layer_costs(work, machine, calibration, work.ffn_size, work.dense_ffn_count)
     forward, backward = (cost.scaled(overhead) for cost in costs)

@@ -180,8 +180,13 @@ def recomputation_of(text: str, framework: str = "") -> tuple[Recomputation | No
         return None, f"recomputation: {text!r} not known, the least that fits"
 
 
-def recomputed_parts_of(notes: str) -> tuple[RecomputedPart, ...]:
-    """Modules that a row's notes name ("selective modules: moe,layernorm"), in the order of the enum."""
+def recomputed_parts_of(text: str, notes: str, recipe: Recipe) -> tuple[RecomputedPart, ...]:
+    """Modules that the notes name ("selective modules: moe,layernorm"), in the order of the enum.
+
+    None but where the recomputation cell says selective and the framework has such modules.
+    """
+    if recipe is not Recipe.MEGATRON or recomputation_of(text)[0] is not Recomputation.SELECTIVE:
+        return ()
     named = re.search(r"(?:modules:? |recompute=)([a-z_]+(?:\s*[+,]\s*[a-z_]+)*)", notes.lower())
     words = re.split(r"\s*[+,]\s*", named[1]) if named else []
     return tuple(part for part in RecomputedPart if part.value in words)

@@ -16,8 +16,6 @@ from advisor.engine.specs import (
     ModelSpec,
     Precision,
     Recipe,
-    Recomputation,
-    RecomputedPart,
     Scenario,
     TrainingPlan,
 )
@@ -261,11 +259,6 @@ def _sequence_length(row: Mapping[str, str], model: ModelSpec, notes: list[str])
     return length
 
 
-def _recomputed_parts(row: Mapping[str, str], recipe: Recipe) -> tuple[RecomputedPart, ...]:
-    is_selective = recipe is Recipe.MEGATRON and recomputation_of(row["recompute"])[0] is Recomputation.SELECTIVE
-    return recomputed_parts_of(row["notes"]) if is_selective else ()
-
-
 def _plan(row: Mapping[str, str], model: ModelSpec, recipe: Recipe, notes: list[str]) -> TrainingPlan:
     method = _method(row, notes)
     optimizer, in_backward, note = optimizer_of(row["optimizer"])
@@ -311,7 +304,7 @@ def _plan(row: Mapping[str, str], model: ModelSpec, recipe: Recipe, notes: list[
         lora=_lora(row, method, notes),
         double_quantization="double quant" in low_notes or "gptq" in low_notes,
         offload={"params": "parameters", "optimizer": "optimizer"}.get(row["offload"], "none"),
-        recomputed_parts=_recomputed_parts(row, recipe),
+        recomputed_parts=recomputed_parts_of(row["recompute"], row["notes"], recipe),
         offload_activations=memory_note_cause_of(row["notes"]) == "activation_offload",
         optimizer_in_backward=in_backward,
         weight_bytes_per_parameter=states.weight,

@@ -18,7 +18,6 @@ from advisor.engine.specs import (
     Precision,
     Recipe,
     Recomputation,
-    RecomputedPart,
     Scenario,
     TrainingPlan,
 )
@@ -320,18 +319,13 @@ def _scenario(row: Mapping[str, str], notes: list[str]) -> Scenario | str:
         deduplicates_dispatch=is_deduplicated,
         overlaps_dispatch=overlaps_dispatch,
         uses_fused_kernels=True if has_fused_kernels(row["framework"]) else None,
-        recomputed_parts=_recomputed_parts(row, recipe),
+        recomputed_parts=recomputed_parts_of(row["recompute"], row["notes"], recipe),
         lora=_lora(row, notes),
         dropout=has_dropout,
     )
     cluster = ClusterSpec(gpu=gpu, gpu_count=gpu_count, gpus_per_server=per_server, fabric=fabric)
     layout = _layout(row, model, recipe, per_server, notes)
     return Scenario(model=model, plan=plan, cluster=cluster, layout=layout)
-
-
-def _recomputed_parts(row: Mapping[str, str], recipe: Recipe) -> tuple[RecomputedPart, ...]:
-    is_selective = recipe is Recipe.MEGATRON and recomputation_of(row["recompute"])[0] is Recomputation.SELECTIVE
-    return recomputed_parts_of(row["notes"]) if is_selective else ()
 
 
 def _gradient_bytes(row: Mapping[str, str]) -> int | None:

@@ -260,7 +260,14 @@ def test_lora_targets(text, targets, embeddings):
     ],
 )
 def test_recomputed_parts(notes, parts):
-    assert recomputed_parts_of(notes) == parts
+    assert recomputed_parts_of("selective", notes, Recipe.MEGATRON) == parts
+
+
+@pytest.mark.parametrize(
+    ("text", "recipe"), [("full", Recipe.MEGATRON), ("unknown", Recipe.MEGATRON), ("selective", Recipe.FSDP)]
+)
+def test_parts_are_of_selective_recomputation_in_megatron_alone(text, recipe):
+    assert recomputed_parts_of(text, "selective modules: moe", recipe) == ()
 
 
 def test_batch_by_model_size():

@@ -29,10 +29,10 @@ DAY_SECONDS = 86_400
 def qr_code(request: HttpRequest) -> HttpResponse:
     """The link of a result, with what was seen, as SVG: black on white in both themes, so that cameras read it."""
     query = query_of(request.GET.urlencode())
+    link = f"{_origin(request)}{reverse('advisor:sizing')}?{query}"
     seen = request.GET.get("seen", "")
     if read_token(seen) is not None:
-        query += "&" + urlencode({"seen": seen})
-    link = f"{_origin(request)}{reverse('advisor:sizing')}?{query}"
+        link += "&" + urlencode({"seen": seen})
     if not query or len(link) > MAX_LINK_LENGTH:
         raise Http404("No link of a result.")
     drawn = io.BytesIO()

@@ -50,6 +50,11 @@ def test_there_is_no_qr_code_of_anything_else(client: Client, query: str) -> Non
     assert client.get(f"/share.svg?{query}").status_code == 404
 
 
+def test_what_was_seen_is_no_link_by_itself(client: Client, catalog: None) -> None:
+    seen = parse_qs(urlsplit(get(client, **case()).context["share_url"]).query)["seen"][0]
+    assert client.get("/share.svg", {"seen": seen}).status_code == 404
+
+
 def test_the_mail_says_the_estimate_and_carries_the_link(client: Client, catalog: None) -> None:
     response = get(client, **case())
     address = response.context["mail_url"]

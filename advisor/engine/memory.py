@@ -163,8 +163,9 @@ def _common(
         drops = dropped_bytes_per_token(work, cand, plan, work.saved.dropped, calibration.moe_imbalance_factor)
         kept_dense, kept_moe = kept_dense - drops[0], kept_moe - drops[1]
         working_dense = np.where(share > 0, working_dense, drops[0] * tokens)
-        has_dense = work.dense_layer_count > 0 or work.moe_share < 1
-        working_moe = np.where(share > 0, working_moe, (np.maximum(*drops) if has_dense else drops[1]) * tokens)
+        has_dense = (np.asarray(work.dense_layer_count) > 0) | (np.asarray(work.moe_share) < 1)  # one answer a depth
+        again = np.where(has_dense, np.maximum(*drops), drops[1])
+        working_moe = np.where(share > 0, working_moe, again * tokens)
     return _Common(
         tokens=tokens,
         weight_shards=shards(3),

@@ -14,18 +14,29 @@ from advisor.engine.parameters import parameter_count
 from advisor.engine.scenario_stack import stacked
 from advisor.engine.search_types import ScalingPoint
 from advisor.engine.sensitivity import base_case, with_layer_count
-from advisor.engine.specs import ClusterSpec, DeploymentProfile, FabricSpec, LayoutRequest, Scenario, TrainingPlan
+from advisor.engine.specs import (
+    ClusterSpec,
+    DeploymentProfile,
+    FabricSpec,
+    LayoutRequest,
+    Recomputation,
+    RecomputedPart,
+    Scenario,
+    TrainingPlan,
+)
 from advisor.engine.units import SECONDS_PER_DAY
 from tests.engine.cases import A100, H100, LLAMA2_7B, LLAMA3_70B, MIXTRAL_8X7B
 
 CALIBRATION = current_calibration()
 
 
-def run(model=LLAMA3_70B, gpu=H100, gpu_count=64, batch=1024, layout=None, deployment=None):
+def run(model=LLAMA3_70B, gpu=H100, gpu_count=64, batch=1024, layout=None, deployment=None, parts=()):
+    if parts:
+        layout = replace(layout or LayoutRequest(), recomputation=Recomputation.SELECTIVE)
     return estimate(
         Scenario(
             model=model,
-            plan=TrainingPlan(tokens=1e11, sequence_length=4096, global_batch_size=batch),
+            plan=TrainingPlan(tokens=1e11, sequence_length=4096, global_batch_size=batch, recomputed_parts=parts),
             cluster=ClusterSpec(
                 gpu=gpu,
                 gpu_count=gpu_count,
@@ -70,6 +81,13 @@ def test_one_layer_less_than_the_memory_point_fits_and_the_point_does_not(model,
     assert point.params["gpu_count"] == gpu_count
     assert point.params["parameter_count"] > parameter_count(model)
     fits(answer, point.params["parameter_count"])
+
+
+@pytest.mark.parametrize("model", [LLAMA3_70B, MIXTRAL_8X7B], ids=["dense", "experts"])
+def test_parts_that_are_computed_again_leave_the_memory_point_where_it_is(model):
+    # the point is sought with full recomputation, beside which no part is computed again
+    usual, stated = run(model), run(model, parts=(RecomputedPart.LAYERNORM,))
+    assert points(stated)["break_memory"].params == points(usual)["break_memory"].params
 
 
 def test_narrower_tensor_groups_hold_one_layer_less_than_the_tensor_point():

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from advisor.answers import LineAnswer
 from advisor.catalog_language import in_language, joined
@@ -126,7 +127,10 @@ def _server_lines(build: ServerBuild, server_count: int) -> list[LineAnswer]:
             build.server,
             "server",
             server_count,
-            _("%(servers)d servers of %(gpus)d x %(gpu)s.") % figures,
+            ngettext(
+                "%(servers)d server of %(gpus)d x %(gpu)s.", "%(servers)d servers of %(gpus)d x %(gpu)s.", server_count
+            )
+            % figures,
             _(
                 "Orderable server that takes the GPU: named by a reference build first, then complete figures, "
                 "low power."
@@ -153,7 +157,11 @@ def _spare_lines(build: ServerBuild, request: BillRequest) -> list[LineAnswer]:
     if not request.spare_server_count:
         return []
     reason = joined(
-        _("%(count)d spare servers cover the repairs that run at once with 99 %% confidence."),
+        ngettext(
+            "%(count)d spare server covers the repairs that run at once with 99 %% confidence.",
+            "%(count)d spare servers cover the repairs that run at once with 99 %% confidence.",
+            request.spare_server_count,
+        ),
         _("Complete, with the same GPUs, processors, memory, drives and NICs."),
     )
     return [

@@ -10,7 +10,9 @@ from typing import Any
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from advisor.comparison import BARE_METAL, DEFAULT_LOSS, LOSS_PRESETS
 from advisor.engine.specs import (
+    Assumption,
     AttentionKernel,
     DeploymentProfile,
     LayoutRequest,
@@ -217,18 +219,40 @@ def _training(values: Mapping[str, Any], problems: tuple[Problem, ...]) -> dict[
         "offload": values.get("offload", _default("offload")),
         "recomputed_parts": tuple(RecomputedPart(code) for code in values.get("recomputed_parts", ())),
         "lora": _lora(values) if method in (Method.LORA, Method.QLORA) else None,
-        "deployment": DeploymentProfile(
-            code=values.get("profile", _default("profile")),
-            throughput_loss_fraction=float(values.get("throughput_loss", 0)),
-            scale_up_bandwidth_factor=float(values.get("scale_up_bandwidth_factor", 1)),
-            scale_out_bandwidth_factor=float(values.get("scale_out_bandwidth_factor", 1)),
-            latency_factor=float(values.get("latency_factor", 1)),
-            interruption_rate_factor=float(values.get("interruption_rate_factor", 1)),
-        ),
+        "deployment": _deployment(values),
         **run_values(values),
-        "assumptions": assumptions,
+        "assumptions": (*assumptions, *_assumed_loss(values)),
         "problems": problems,
     }
+
+
+def _deployment(values: Mapping[str, Any]) -> DeploymentProfile:
+    assumed = DEFAULT_LOSS if _leaves_loss_open(values) else 0.0
+    return DeploymentProfile(
+        code=values.get("profile", _default("profile")),
+        throughput_loss_fraction=float(values.get("throughput_loss", assumed)),
+        scale_up_bandwidth_factor=float(values.get("scale_up_bandwidth_factor", 1)),
+        scale_out_bandwidth_factor=float(values.get("scale_out_bandwidth_factor", 1)),
+        latency_factor=float(values.get("latency_factor", 1)),
+        interruption_rate_factor=float(values.get("interruption_rate_factor", 1)),
+    )
+
+
+def _leaves_loss_open(values: Mapping[str, Any]) -> bool:
+    """Virtual machines were asked for, and nothing was said about what they cost."""
+    said = {"throughput_loss", "scale_up_bandwidth_factor", "scale_out_bandwidth_factor", "latency_factor"}
+    return values.get("profile", _default("profile")) != BARE_METAL and not said & values.keys()
+
+
+def _assumed_loss(values: Mapping[str, Any]) -> tuple[Assumption, ...]:
+    if not _leaves_loss_open(values):
+        return ()
+    measured = LOSS_PRESETS[0]
+    return (
+        Assumption(
+            name="throughput_loss", value=measured.loss, unit="", origin=measured.origin, source=measured.source
+        ),
+    )
 
 
 def _lora(values: Mapping[str, Any]) -> LoraSpec:

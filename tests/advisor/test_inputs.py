@@ -170,6 +170,26 @@ class TestAccepted:
         assert (profile.code, profile.throughput_loss_fraction) == ("virtualized_dedicated", 0.2)
         assert (profile.latency_factor, profile.scale_out_bandwidth_factor) == (1.0, 1.0)
 
+    @pytest.mark.parametrize("code", ["virtualized_dedicated", "virtualized_shared"])
+    def test_virtual_machines_lose_the_measured_share_when_nothing_is_said(self, code):
+        body = {"model": {"parameters": "7B"}, "cluster": {"deployment": {"profile": code}}}
+        checked = parse_estimate_request(body)
+        assert checked.deployment.throughput_loss_fraction == 0.02
+        (loss,) = [item for item in checked.assumptions if item.name == "throughput_loss"]
+        assert (loss.value, loss.origin) == (0.02, Origin.MEASURED)
+
+    @pytest.mark.parametrize("said", [{"throughput_loss": 0}, {"scale_out_bandwidth_factor": 0.5}])
+    def test_what_is_said_of_virtual_machines_is_all_they_lose(self, said):
+        body = {"model": {"parameters": "7B"}, "cluster": {"deployment": {"profile": "virtualized", **said}}}
+        checked = parse_estimate_request(body)
+        assert checked.deployment.throughput_loss_fraction == 0
+        assert not [item for item in checked.assumptions if item.name == "throughput_loss"]
+
+    def test_bare_metal_loses_nothing(self):
+        checked = parse_estimate_request({"model": {"parameters": "7B"}})
+        assert checked.deployment.throughput_loss_fraction == 0
+        assert not [item for item in checked.assumptions if item.name == "throughput_loss"]
+
     @pytest.mark.parametrize("written", ["20%", "20 ％", "0.2", 0.2])
     def test_a_loss_as_percent_or_fraction(self, written):
         body = {"model": {"parameters": "7B"}, "cluster": {"deployment": {"profile": "virtualized"}}}

@@ -112,14 +112,16 @@ class RepeatedAnswerMiddleware:
         except (OperationalError, InterfaceError):  # the view says in the API's own words that the database is down
             return self.get_response(request)
         shape = tuple(meta.get(name) for name in SHAPING_HEADERS)
-        key = (request.method, request.path, meta.get("QUERY_STRING"), body, shape, basis)
+        query = meta.get("QUERY_STRING", "")
+        key = (request.method, request.path, query, body, shape, basis)
         given = GIVEN.get(key)
         if given is not None and count_request(request):
             return HttpResponse(given.content, headers=given.headers)
         response = self.get_response(request)
         if response.status_code == 200:
             kept = Given(time.monotonic() + CACHE_SECONDS, response.content, dict(response.items()))
-            GIVEN.keep(key, kept, len(body))
+            # all that a visitor can make long counts: a query of 4 kB, headers of 8 kB each
+            GIVEN.keep(key, kept, len(body) + len(query) + sum(len(value) for value in shape if value))
         return response
 
 

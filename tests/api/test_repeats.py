@@ -130,6 +130,14 @@ def test_what_is_too_old_is_gone() -> None:
     assert answers.get("old") is None
 
 
+def test_long_headers_and_addresses_take_their_room(ask, monkeypatch) -> None:
+    sizes: list[int] = []
+    monkeypatch.setattr(GivenAnswers, "keep", lambda _answers, _key, _given, key_bytes: sizes.append(key_bytes))
+    ask(URL, BODY)
+    ask(f"{URL}?lang=en", BODY, **{"accept-language": "en," * 1000})
+    assert sizes[1] - sizes[0] == len("lang=en") + 3000
+
+
 def test_the_least_asked_goes_when_the_room_is_full() -> None:
     answers = GivenAnswers(limit_bytes=100)
     kept = {name: Given(until=float("inf"), content=b"x" * 40, headers={}) for name in ("a", "b", "c")}

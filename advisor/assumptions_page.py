@@ -24,7 +24,7 @@ from advisor.templatetags.page import assumption_value
 QUESTION = frozenset(
     {
         "parameters", "active_parameters", "preset", "tokens", "samples", "sample_length", "epochs", "gigabytes",
-        "text_language", "deadline_days", "budget", "budget_currency", "gpu", "gpu_count", "limit",
+        "config", "text_language", "deadline_days", "budget", "budget_currency", "gpu", "gpu_count", "limit",
     }
 )  # fmt: skip
 ADAPTER_METHODS = {"lora", "qlora"}

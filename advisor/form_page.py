@@ -9,13 +9,14 @@ from django.http import QueryDict
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from advisor.forms import CLUSTER_FIELD, RawField, ScenarioForm
+from advisor.config_page import CONFIG_FILE, CONFIG_TEXT
+from advisor.forms import PLACED_FIELDS, RawField, ScenarioForm
 from advisor.hardware import load_parts, selectable_gpus
 from advisor.inputs import BY_QUERY
 from catalog.models import ModelArchitecture
 
 # names of the address that belong to the page and not to the case
-PAGE_NAMES = ("lang", "seen", "theme", "origin")
+PAGE_NAMES = ("lang", "seen", "theme", "origin", CONFIG_TEXT, CONFIG_FILE)
 GROUPS: dict[str, str | Promise] = {
     "model": _("Model"),
     "training": _("Training"),
@@ -68,8 +69,8 @@ def expert_groups(form: ScenarioForm) -> list[FieldGroup]:
     """Expert settings by the object of the request that they belong to, in the order of `GROUPS`."""
     groups: dict[str, list[forms.BoundField]] = {name: [] for name in GROUPS}
     for bound in form.expert_fields:
-        if bound.name == CLUSTER_FIELD:
-            continue  # beside the choice of GPUs
+        if bound.name in PLACED_FIELDS:
+            continue
         assert isinstance(bound.field, RawField)  # noqa: S101  (for the type checker: all fields are)
         parent = bound.field.row.pointer.split("/")[1] if bound.field.row.pointer.count("/") > 1 else ""
         groups["hardware" if parent == "deployment" else parent].append(bound)

@@ -26,6 +26,8 @@ from advisor.quantities import Kind, QuantityError, parse_quantity
 
 Choice = tuple[str, Text]
 CLUSTER_FIELD = "gpu_count"
+CONFIG_FIELD = "config"
+PLACED_FIELDS = frozenset({CLUSTER_FIELD, CONFIG_FIELD})  # beside the GPUs, and beside the known model
 _CANONICAL = re.compile(r"[0-9](?:\.[0-9]+)?e[0-9]{1,2}")
 # a fault of a whole object is shown at the field that a reader would look at first
 _FIELD_BY_POINTER = {pointer: name for name, (pointer, _row) in BY_QUERY.items()} | {
@@ -123,7 +125,7 @@ class ScenarioForm(forms.Form):
         return any(
             bool(self.errors.get(bound.name)) or _is_changed(BY_QUERY[bound.name][1], self.submitted, bound.name)
             for bound in self.expert_fields
-            if bound.name != CLUSTER_FIELD
+            if bound.name not in PLACED_FIELDS
         )
 
     @property
@@ -166,13 +168,15 @@ def _with_defaults(submitted: QueryDict) -> QueryDict:
         text = (submitted.get(name) or "").strip()
         if not text and row.default not in (None, False):
             shown[name] = str(row.default)
-        elif (
-            row.kind is FieldKind.QUANTITY
-            and row.quantity in (Kind.COUNT, Kind.TOKENS, Kind.MONEY)
-            and _CANONICAL.fullmatch(text)
-        ):
-            shown[name] = _friendly(text, row.quantity)
+        elif text:
+            shown[name] = readable(row, submitted[name])
     return shown
+
+
+def readable(row: InputField, typed: str) -> str:
+    """`70B` for a link's `7e10`; every other text as it was typed."""
+    is_short = row.kind is FieldKind.QUANTITY and row.quantity in (Kind.COUNT, Kind.TOKENS, Kind.MONEY)
+    return _friendly(typed.strip(), row.quantity) if is_short and _CANONICAL.fullmatch(typed.strip()) else typed
 
 
 def _friendly(text: str, kind: Kind) -> str:
@@ -203,6 +207,8 @@ def _widget(row: InputField, choices: Sequence[Choice], chosen: list[str]) -> fo
     known = [*row.choices] or [*choices]
     known += [(text, text) for text in dict.fromkeys(chosen) if text and known and text not in dict(known)]
     match row.kind:
+        case FieldKind.OBJECT:
+            return forms.HiddenInput()
         case FieldKind.FLAG if row.default is not None:
             return forms.CheckboxInput(attrs={"value": "true"})
         case FieldKind.FLAG:

@@ -89,7 +89,7 @@ MODEL_FIELDS = (
     ),
     InputField(
         name="config", pointer="/model/config", kind=FieldKind.OBJECT, label=_("Model configuration"),
-        help=_("The content of a Hugging Face config.json."),
+        query="config", help=_("The content of a Hugging Face config.json."),
     ),
     InputField(
         name="architecture", pointer="/model/architecture", kind=FieldKind.OBJECT, label=_("Architecture"),

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 from django.http import QueryDict
 
+from advisor.input_config import config_of_text, config_text
 from advisor.input_fields import BY_QUERY, TABLE
 from advisor.input_kinds import RECOMMENDATION, FieldKind, InputField
 from advisor.input_parsing import read_body
@@ -48,6 +49,11 @@ def body_from_query(query: QueryDict, *, ignored: Iterable[str] = ()) -> dict[st
                 _place(body, pointer, texts)
         elif len(texts) > 1:
             faults.append(make_fault(pointer, "repeated", {}, row))
+        elif texts and row.kind is FieldKind.OBJECT:
+            try:
+                _place(body, pointer, config_of_text(texts[0]))
+            except InputError as error:
+                faults.extend(error.errors)
         elif texts and not _place(body, pointer, texts[0]):
             params = {"count": 2, "given": "tokens, samples / gigabytes"}
             faults.append(make_fault("/training/tokens", "tokens_given_twice", params))
@@ -80,7 +86,7 @@ def _place(body: dict[str, Any], pointer: str, value: Any) -> bool:
 def query_from_body(body: Mapping[str, Any]) -> str:
     """The canonical query string: sorted names, only what differs from a default, `v=1`. Raises InputError.
 
-    What a link cannot carry (a whole model configuration) is refused by name.
+    What a link cannot carry (an architecture field by field, a configuration without end) is refused by name.
     """
     values, _notes = read_body(RECOMMENDATION, body)
     currency = values.get("currency") or values.get("budget_currency")
@@ -110,6 +116,8 @@ def _is_default(row: InputField, value: Any) -> bool:
 
 
 def _texts(row: InputField, value: Any) -> list[str]:
+    if isinstance(value, Mapping):
+        return [config_text(value)]
     if isinstance(value, tuple):
         return sorted(value)
     if isinstance(value, bool):

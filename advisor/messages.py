@@ -43,6 +43,11 @@ FAULTS: dict[str, str | Promise] = {
     "country_code": _("%(field)s must be a country code of two letters such as CN, not %(value)s."),
     "unsupported_version": _("This link was made by version %(value)s of the form; only version 1 is read."),
     "not_linkable": _("A link cannot carry %(field)s; use the JSON API for it."),
+    "config_unreadable": _("%(reason)s The config.json was not read."),
+    "config_too_long": _(
+        "A link with this config.json would have %(length)s characters, more than the %(limit)s that fit; "
+        "send it to the JSON API instead."
+    ),
     # one quantity
     "quantity_empty": _("%(field)s is empty; write a number such as %(example)s or leave the field out."),
     "quantity_too_long": _("%(field)s is too long; a number has at most %(limit)s characters."),

@@ -41,6 +41,7 @@ EXAMPLES = (
     (_lazy("What fits a site?"), _lazy("34B on 500B tokens in 200 kW, 5 racks, air"),
      "cooling=air&deadline_days=60&max_it_kilowatts=200&max_racks=5&parameters=3.4e10&tokens=5e11&v=1"),
 )  # fmt: skip
+MAX_LINK_LENGTH = 1500  # of a QR code that cameras still read, and of an address that is embedded
 SAME_LOSS = 1e-9
 DEDICATED = "virtualized_dedicated"
 SEVERITIES = ("blocks", "check", "note")
@@ -75,6 +76,7 @@ def result_context(
         "answer": answer,
         "deadline_seconds": deadline_seconds,
         "asked_parameter_count": asked_parameter_count(checked, answer),
+        "asked_model_type": _asked_model_type(checked),
         "compare_url": f"{reverse('advisor:compare')}?{query}",
         "canonical_url": sizing_url,
         "api_url": _api_url(origin, query),
@@ -82,7 +84,9 @@ def result_context(
         "share_url": share_url,
         "recent_title": _recent_title(checked, answer),
         "mail_url": _mail_url(share_url, answer),
-        "qr_url": f"{reverse('advisor:share-qr')}?{urlsplit(share_url).query}",
+        "qr_url": (
+            f"{reverse('advisor:share-qr')}?{urlsplit(share_url).query}" if len(share_url) <= MAX_LINK_LENGTH else ""
+        ),
         "oembed_url": f"{origin}{reverse('advisor:oembed')}?{urlencode({'url': sizing_url, 'format': 'json'})}",
         "canonical_query": query,
         "scenario_compare_url": f"{reverse('advisor:compare')}?{urlencode({'s': query})}",
@@ -164,6 +168,11 @@ def asked_parameter_count(checked: CheckedRecommendation, answer: Mapping[str, A
     return float(checked.model.parameters or answer["model"]["parameter_count"])
 
 
+def _asked_model_type(checked: CheckedRecommendation) -> str:
+    """Of the user's own config.json; empty where the model is named in another way."""
+    return "" if checked.model.config is None else str(checked.model.config.get("model_type", ""))
+
+
 def _title(best: Mapping[str, Any] | None) -> str:
     return f"{best['gpu_count']} × {best['gpu_name']}" if best else ""
 
@@ -172,6 +181,8 @@ def _recent_title(checked: CheckedRecommendation, answer: Mapping[str, Any]) -> 
     """The case and its answer in one line, for the list that the visitor's browser keeps."""
     best, tokens = answer["recommended"], answer["training"]["tokens"]
     asked = [figures.format_si_count(asked_parameter_count(checked, answer))]
+    if model_type := _asked_model_type(checked):
+        asked.append(model_type)
     if tokens:
         asked.append(_("%(tokens)s tokens") % {"tokens": figures.format_si_count(tokens)})
     seconds = best["estimate"]["time"]["training_seconds"] if best else None

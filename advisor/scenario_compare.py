@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from advisor import figures
 from advisor.answer_tables import AnswerTable, number
+from advisor.config_page import config_words
 from advisor.input_fields import BY_QUERY
 from advisor.input_kinds import FieldKind, InputField
 from advisor.input_types import InputError
@@ -100,6 +101,8 @@ def _shown(row: InputField, text: str) -> str:
     if not text:
         return figures.UNKNOWN
     choices = {code: str(label) for code, label in row.choices}
+    if row.kind is FieldKind.OBJECT:
+        return config_words(text)
     if text in choices or row.kind is not FieldKind.QUANTITY:
         return choices.get(text, text)
     if row.quantity in (Kind.COUNT, Kind.TOKENS):

@@ -17,9 +17,9 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_GET
 
 from advisor.answer_changes import read_token
+from advisor.result_page import MAX_LINK_LENGTH
 from advisor.scenario_compare import query_of
 
-MAX_LINK_LENGTH = 1500
 FRAME_WIDTH, FRAME_HEIGHT = 720, 720
 DAY_SECONDS = 86_400
 

@@ -21,6 +21,7 @@ from advisor.engine.specs import (
     TrainingPlan,
 )
 from advisor.evidence_runs import default_batch_tokens
+from advisor.input_config import config_refused
 from advisor.input_types import CheckedTraining, InputError, InputFault, ModelChoice
 from advisor.problem_words import problem_message
 from catalog.models import ModelArchitecture
@@ -188,9 +189,7 @@ def resolve_model(choice: ModelChoice, revision: str | None = None) -> ModelSpec
         if choice.architecture is not None:
             return model_from_fields(choice.architecture)
     except ConfigError as error:
-        pointer = "/model/config" if choice.config is not None else "/model/architecture"
-        params = {"field": error.field or "config", **error.params}
-        raise _refused(f"{pointer}/{error.field}" if error.field else pointer, f"model_{error.code}", params) from error
+        raise config_refused(error, "/model/config" if choice.config is not None else "/model/architecture") from error
     if choice.parameters is None:
         raise _refused("/model", "model_missing", {})
     try:

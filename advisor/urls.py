@@ -8,6 +8,7 @@ app_name = "advisor"
 urlpatterns = [
     path("", views.sizing, name="sizing"),
     re_path(r"^result\.(?P<kind>json|csv|xlsx|pdf)$", download_views.download, name="download"),
+    path("model-config", views.model_config, name="model-config"),
     path("compare", views.compare, name="compare"),
     path("scenarios/", scenario_views.scenario_list, name="scenarios"),
     path("scenarios/save", scenario_views.save, name="scenario-save"),

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 from django.conf import settings
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import render
 from django.templatetags.static import static
 from django.urls import reverse
@@ -15,14 +15,25 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import cache_control
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django.views.decorators.vary import vary_on_headers
 
 from advisor import method_text
 from advisor.answer_changes import changes, key_figures, read_token
 from advisor.compare_page import comparison
+from advisor.config_page import (
+    CONFIG_FILE,
+    CONFIG_TEXT,
+    MAX_QUERY_LENGTH,
+    config_part,
+    entries_with_config,
+    query_as_typed,
+    query_without_config,
+)
 from advisor.form_page import expert_groups, is_asked, page_form
+from advisor.forms import ScenarioForm
 from advisor.glossary import CHAPTERS
+from advisor.input_config import link_too_long
 from advisor.inputs import InputError
 from advisor.method_page import constants, sections
 from advisor.result_page import EXAMPLE_QUERY, EXAMPLES, asked_parameter_count, result_context
@@ -41,9 +52,35 @@ THEME_COOKIE_SECONDS = 31_536_000
 @vary_on_headers("HX-Request", "HX-Target")
 def sizing(request: HttpRequest) -> HttpResponse:
     """The form, and the answer to the case in the query string; a fragment of the same for htmx."""
-    form = page_form(request.GET if is_asked(request.GET) else None)
+    if request.GET.get(CONFIG_TEXT, "").strip():  # the form's own button was pressed instead of that of its part
+        return _with_config(request, request.GET)
+    return _sized(request, page_form(request.GET if is_asked(request.GET) else None))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def model_config(request: HttpRequest) -> HttpResponse:
+    """The form with a config.json that was pasted or uploaded: on to its link, or back with what is wrong."""
+    if request.method != "POST":  # the address of a refusal, opened again
+        return HttpResponseRedirect(reverse("advisor:sizing"))
+    return _with_config(request, request.POST)
+
+
+def _with_config(request: HttpRequest, fields: QueryDict) -> HttpResponse:
+    entries, typed = entries_with_config(fields, request.FILES.get(CONFIG_FILE))
+    form = page_form(entries)
+    query = form.query if form.is_valid() else query_as_typed(entries)
+    if typed is None and len(query) > MAX_QUERY_LENGTH:
+        form.add_faults(link_too_long(len(query), MAX_QUERY_LENGTH))
+    elif typed is None:
+        return HttpResponseRedirect(f"{reverse('advisor:sizing')}?{query}", status=303)
+    return _sized(request, form, typed)
+
+
+def _sized(request: HttpRequest, form: ScenarioForm, typed: str | None = None) -> HttpResponse:
     context: dict[str, Any] = {"form": form, "example_query": EXAMPLE_QUERY, "examples": EXAMPLES}
-    if form.is_bound and form.is_valid() and form.checked is not None:
+    context["config_part"] = config_part(form.submitted, typed)
+    context["query_without_config"] = query_without_config(form.submitted)
+    if form.is_bound and not form.errors and form.checked is not None:
         try:
             answer = scenario_search(checked=form.checked)
         except InputError as error:

@@ -7,6 +7,7 @@ from decimal import Decimal, InvalidOperation
 
 from django.utils.translation import gettext as _
 
+from advisor.config_page import config_words
 from advisor.input_fields import BY_QUERY
 from advisor.input_kinds import FieldKind, InputField
 from advisor.input_reading import describe
@@ -27,6 +28,8 @@ def _words(row: InputField, value: str) -> str:
         return next((str(label) for code, label in row.choices if code == value), value)
     if row.kind is FieldKind.FLAG:
         return _("yes") if value == "true" else _("no")
+    if row.kind is FieldKind.OBJECT:
+        return config_words(value)
     try:
         return describe(row, Decimal(value))
     except (InvalidOperation, ValueError):

@@ -51,21 +51,33 @@ def _shown(value: float) -> str:
 
 
 class ConfigReader:
-    """Reads named values of one mapping; several names may stand for the same size, the first present one counts."""
+    """Reads named values of one mapping; several names may stand for the same size, the first present one counts.
 
-    def __init__(self, config: Mapping[str, object], prefix: str = "") -> None:
+    `asked` collects the names that were looked up: what else the mapping holds does not matter.
+    """
+
+    def __init__(self, config: Mapping[str, object], prefix: str = "", asked: set[str] | None = None) -> None:
         self._config = config
         self._prefix = prefix
+        self.asked: set[str] = set() if asked is None else asked
+
+    def _get(self, name: str) -> object:
+        self.asked.add(name)
+        return self._config.get(name)
 
     def with_defaults(self, **defaults: object) -> ConfigReader:
         """The same values, with these where a name is absent: what the library's configuration class would fill in."""
         present = {name: value for name, value in self._config.items() if value is not None}
-        return ConfigReader({**defaults, **present}, self._prefix)
+        return ConfigReader({**defaults, **present}, self._prefix, self.asked)
+
+    def raw(self, name: str) -> object:
+        """The value as it stands, unchecked; None where absent."""
+        return self._config.get(name)
 
     def _first(self, names: tuple[str, ...]) -> tuple[str, object]:
         for name in names:
-            if self._config.get(name) is not None:
-                return name, self._config[name]
+            if (value := self._get(name)) is not None:
+                return name, value
         return names[0], None
 
     def has(self, *names: str) -> bool:
@@ -92,7 +104,7 @@ class ConfigReader:
 
     def number(self, name: str, default: float) -> float:
         """A finite number of at least 0; the default where absent."""
-        value = self._config.get(name)
+        value = self._get(name)
         if value is None:
             return default
         if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -114,7 +126,7 @@ class ConfigReader:
 
     def text(self, name: str, default: str) -> str:
         """A short text; the default where absent."""
-        value = self._config.get(name)
+        value = self._get(name)
         if value is None:
             return default
         if not isinstance(value, str):
@@ -123,7 +135,7 @@ class ConfigReader:
 
     def texts(self, name: str) -> tuple[str, ...]:
         """A list of texts; empty where absent."""
-        value = self._config.get(name)
+        value = self._get(name)
         if value is None:
             return ()
         if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
@@ -132,7 +144,7 @@ class ConfigReader:
 
     def mapping(self, name: str) -> dict[str, object] | None:
         """A nested object with text keys; None where absent."""
-        value = self._config.get(name)
+        value = self._get(name)
         if value is None:
             return None
         if not isinstance(value, Mapping):
@@ -141,5 +153,5 @@ class ConfigReader:
 
     def length(self, name: str) -> int:
         """How many items a list or object holds; 0 where absent or neither."""
-        value = self._config.get(name)
+        value = self._get(name)
         return len(value) if isinstance(value, (Mapping, list, tuple)) else 0

@@ -14,7 +14,7 @@ from advisor.engine.config_reader import ConfigError, ConfigReader, check_size
 from advisor.engine.parameters import parameter_count
 from advisor.engine.specs import ModelKind, ModelSpec
 
-__all__ = ["ConfigError", "model_from_config", "model_from_fields", "supported_model_types"]
+__all__ = ["ConfigError", "model_from_config", "model_from_fields", "reduced_config", "supported_model_types"]
 
 MAX_PARAMETER_COUNT = 1e15
 
@@ -58,6 +58,8 @@ FLAG_FIELDS = (
     "has_ffn_bias",
     "has_qk_norm",
 )
+NAMES = frozenset({"_name_or_path", "text_config", "llm_config", "language_config"})
+CLASSES = "id2label"
 NOT_SETTABLE = ("published_parameter_count", "published_active_parameter_count", "source")
 
 
@@ -79,6 +81,29 @@ def model_from_config(config: Mapping[str, object]) -> ModelSpec:
     ConfigError
         If a size is missing, of the wrong type, out of bounds, or contradicts another.
     """
+    return checked(model_families.read(_reader(config)))
+
+
+def reduced_config(config: Mapping[str, object]) -> dict[str, object]:
+    """The values of a config.json that its model follows from; the same model is read from them alone.
+
+    Names and paths of the file's maker are left out, and the names of an image model's classes are counted.
+
+    Raises
+    ------
+    ConfigError
+        As for the whole config.
+    """
+    reader = _reader(config)
+    checked(model_families.read(reader))
+    kept = {name: value for name in sorted(reader.asked - NAMES) if (value := reader.raw(name)) is not None}
+    if kept.pop(CLASSES, None) and (class_count := reader.length(CLASSES)):
+        kept["num_labels"] = class_count
+    return kept
+
+
+def _reader(config: Mapping[str, object]) -> ConfigReader:
+    """Of the object that holds the sizes: the file itself, or the text model of a multimodal one."""
     check_size(config)
     reader = ConfigReader(config)
     for inner in ("text_config", "llm_config", "language_config"):
@@ -86,7 +111,7 @@ def model_from_config(config: Mapping[str, object]) -> ModelSpec:
         if nested is not None and not reader.has("hidden_size"):
             reader = ConfigReader({"model_type": reader.text("model_type", ""), **nested}, prefix=f"{inner}.")
             break
-    return checked(model_families.read(reader))
+    return reader
 
 
 def model_from_fields(mapping: Mapping[str, object]) -> ModelSpec:

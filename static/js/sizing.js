@@ -18,10 +18,21 @@
   // A known model and a parameter count exclude each other: taking one empties the other, and giving the model up
   // brings the count back. Capturing, so that it has happened when htmx hears of the change.
   const counts = ["parameters", "active_parameters"];
+  const drafts = ["config_text", "config_file"];
   document.addEventListener("change", (event) => {
     const form = event.target.form;
     if (!form || form.id !== "sizing-form") return;
     const { name, value } = event.target;
+    if (drafts.includes(name)) {
+      event.stopPropagation(); // nothing of the case has changed before the file is read
+      return;
+    }
+    // a config.json in force gives way to another model, and takes its place when it is ticked again
+    const config = form.elements.config;
+    if (config && (name === "preset" || counts.includes(name)) && value.trim()) config.checked = false;
+    if (name === "config" && event.target.checked) {
+      for (const other of ["preset", ...counts]) form.elements[other].value = "";
+    }
     if (name === "preset") {
       for (const field of counts.map((count) => form.elements[count])) {
         if (value && field.value) field.dataset.before = field.value;
@@ -29,6 +40,21 @@
       }
     } else if (counts.includes(name) && value.trim()) {
       form.elements.preset.value = "";
+    }
+  }, true);
+
+  // The file is read by a full load of the page. Whoever pasted one and pressed another button means it as well.
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (form.id !== "sizing-form") return;
+    const reader = form.querySelector("[formaction]");
+    const hasDraft = drafts.some((name) => form.elements[name].value.trim());
+    if (event.submitter === reader) {
+      event.stopPropagation();
+    } else if (hasDraft && !form.querySelector(".job__config [aria-invalid]")) {
+      event.stopPropagation();
+      event.preventDefault();
+      form.requestSubmit(reader);
     }
   }, true);
 
@@ -56,7 +82,7 @@
   const restore = (form) => {
     if (!typed) return;
     for (const field of form.elements) {
-      if (field.name && field.type !== "checkbox" && field.type !== "radio" && !field.multiple && typed.has(field.name)) {
+      if (field.name && !["checkbox", "radio", "file"].includes(field.type) && !field.multiple && typed.has(field.name)) {
         field.value = typed.get(field.name);
       }
     }

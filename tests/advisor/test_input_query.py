@@ -163,7 +163,7 @@ class TestLinks:
 
     def test_what_a_link_cannot_carry_is_named(self):
         with pytest.raises(InputError) as refused:
-            query_from_body({"model": {"config": {"hidden_size": 4096}}})
+            query_from_body({"model": {"architecture": {"hidden_size": 4096}}})
         assert refused.value.errors[0].code == "not_linkable"
 
     @settings(max_examples=300, deadline=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -9,9 +10,13 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.engine.published_configs import BY_PRESET
+
 GPU = "nvidia-h100-sxm5-80gb"
 CASE = f"/?v=1&parameters=7e9&tokens=1e11&deadline_days=30&gpu={GPU}"
 ANSWER = re.compile(r"\d[\d,]* GPUs\.")
+CONFIGS = {row[0]: row[1] for row in BY_PRESET}
+LLAMA_8B, QWEN3_MOE = CONFIGS["llama-3-8b"], CONFIGS["qwen3-235b-a22b"]
 PATIENCE = 30_000  # a search on a busy machine
 
 
@@ -118,6 +123,7 @@ def test_keyboard_alone_reaches_the_answer(page: Page) -> None:
     page.keyboard.type("7B")
     page.keyboard.press("Tab")
     page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
     expect(page.locator("#id_tokens")).to_be_focused()
     page.keyboard.type("100B")
     page.keyboard.press("Enter")
@@ -135,16 +141,73 @@ def test_without_javascript(browser: Browser, browser_context_args: dict[str, An
     page.goto(f"/?lang={lang}")
     page.locator("#id_parameters").fill("7B")
     page.locator("#id_tokens").fill("100B")
-    page.locator("#sizing-form button[type=submit]").first.click()
+    page.locator("#sizing-form > .button").click()
     expect(page.locator("#result")).to_have_attribute("data-state", "answer")
     page.locator("#id_tokens").fill("1,4T")
-    page.locator("#sizing-form button[type=submit]").first.click()
+    page.locator("#sizing-form > .button").click()
     expect(page.locator("#error-summary")).to_be_visible()
     expect(page.locator("#id_tokens")).to_have_value("1,4T")
     expect(page.locator("#id_parameters")).to_have_value("7B")
     page.locator(".theme-switch button[value=dark]").click()
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     context.close()
+
+
+def test_a_config_is_pasted_and_uploaded_without_javascript(
+    browser: Browser, browser_context_args: dict[str, Any]
+) -> None:
+    context = browser.new_context(**browser_context_args | {"java_script_enabled": False})
+    page = context.new_page()
+    page.goto("/?lang=zh-Hans")
+    fill(page, parameters="70B", tokens="1,000 亿")
+    page.get_by_text("粘贴或上传 config.json").click()
+    reader = page.get_by_role("button", name="读取 config.json")
+    page.locator("[name=config_text]").fill('{"model_type": "mamba"}')
+    reader.click()
+    expect(page.locator("#error-summary")).to_contain_text("不支持模型类型 mamba")
+    expect(page.locator("[name=config_text]")).to_have_value('{"model_type": "mamba"}')
+    expect(page.locator("#id_tokens")).to_have_value("1,000 亿")
+    expect(page.locator("#id_parameters")).to_have_value("70B")
+    page.locator("[name=config_text]").fill(json.dumps(QWEN3_MOE))
+    reader.click()
+    expect(page.locator("#result")).to_have_attribute("data-state", "answer")
+    assert query_of(page).keys() == {"config", "tokens", "v"}
+    expect(page.locator(".job__read")).to_contain_text("qwen3_moe")
+    expect(page.locator("#result")).to_contain_text("模型取自您的 config.json（qwen3_moe）")
+    content = json.dumps(LLAMA_8B).encode()
+    page.locator("[name=config_file]").set_input_files(
+        {"name": "config.json", "mimeType": "application/json", "buffer": content}
+    )
+    reader.click()
+    expect(page.locator(".job__read")).to_contain_text("8.03B")
+    page.locator("#id_tokens").fill("2000亿")
+    page.locator("#id_tokens").press("Enter")
+    assert query_of(page)["tokens"] == ["2000亿"]
+    assert json.loads(query_of(page)["config"][0])["hidden_size"] == 4096
+    context.close()
+
+
+def test_a_config_in_force_goes_along_and_gives_way_to_another_model(page: Page) -> None:
+    page.goto("/?lang=en")
+    fill(page, tokens="100B")
+    page.get_by_text("Paste or upload a config.json").click()
+    page.locator("[name=config_text]").fill(json.dumps(LLAMA_8B))
+    page.locator("#id_tokens").press("Enter")  # any button means the pasted file as well
+    page.wait_for_url(re.compile("config="), timeout=PATIENCE)
+    answered(page)
+    page.evaluate("window.untouched = true")
+    fill(page, tokens="200B")
+    page.locator("#id_tokens").press("Enter")
+    page.wait_for_url(re.compile("tokens=2e11"), timeout=PATIENCE)
+    answered(page)
+    assert page.evaluate("window.untouched") is True, "the page was loaded anew"
+    assert "config" in query_of(page)
+    page.locator("#id_preset").select_option("llama-3-70b")
+    page.wait_for_url(re.compile("preset=llama-3-70b"), timeout=PATIENCE)
+    assert "config" not in query_of(page)
+    page.locator("#id_config").check()
+    page.wait_for_url(re.compile("config="), timeout=PATIENCE)
+    assert "preset" not in query_of(page)
 
 
 def test_a_narrow_screen_folds_the_form_once_there_is_an_answer(page: Page) -> None:

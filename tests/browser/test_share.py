@@ -57,11 +57,14 @@ def test_what_stands_in_the_storage_is_text_and_no_more(page: Page) -> None:
 
 def test_the_link_is_copied_with_one_press(context: BrowserContext, page: Page) -> None:
     context.grant_permissions(["clipboard-read", "clipboard-write"])
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
     page.goto(f"{CASE}&lang=en")
     answered(page)
     page.get_by_role("button", name="Copy the link").click()
     expect(page.locator("[data-copied]")).to_be_visible()
     assert "&seen=" in page.evaluate("navigator.clipboard.readText()")
+    assert not [url for url in asked if "/share.svg" in url]  # the picture comes when its fold is opened
     page.locator("summary", has_text="QR code").click()
     width = page.locator("img.qr").evaluate("async (node) => { await node.decode(); return node.naturalWidth; }")
     assert width > 0

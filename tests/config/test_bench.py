@@ -62,6 +62,7 @@ def test_resources_of_a_page_are_each_counted_once() -> None:
     html = (
         '<link rel="stylesheet" href="/static/a.css"><link rel="alternate" href="/other"><script src="/static/a.js">'
         '</script><script src="/static/a.js"></script><img src="data:image/png;base64,AA"><img src="pic.png">'
+        '<img src="folded.svg" loading="lazy" alt="">'
         '<link rel="stylesheet" href="https://elsewhere.example/x.css">'
     )
     assert pages.resources(html, "/catalog/") == [

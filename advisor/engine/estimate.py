@@ -110,7 +110,7 @@ def open_recomputation(request: LayoutRequest) -> tuple[LayoutRequest, bool]:
     """The request to enumerate, and whether the share of recomputed layers is still to be found for each layout."""
     if request.recomputation is not None:
         return request, False
-    return replace(request, recomputation=Recomputation.NONE), True
+    return replace(request, recomputed_layer_fraction=0.0), True
 
 
 def best_index(evaluated: Evaluated, candidates: Candidates, budget_bytes: float) -> int:

@@ -165,6 +165,7 @@ class LayoutPool:
             cand.expert_tensor_parallel,
             cand.zero_stage,
             cand.uses_sequence_parallel,
+            cand.recomputation,
         )
         one = np.ones(first.size)
         alike = replace(cand.take(first), micro_batch_size=one, micro_batch_count=one, virtual_stage_count=one)

@@ -116,6 +116,8 @@ def recomputation_choices(plan: TrainingPlan, request: LayoutRequest) -> tuple[l
     kinds, shares = [0], [0.0]
     if plan.attention is AttentionKernel.EAGER:  # with flash attention there is next to nothing to drop selectively
         kinds, shares = [*kinds, RECOMPUTATION_CODES[Recomputation.SELECTIVE]], [*shares, 0.0]
+    if request.recomputed_layer_fraction == 0:  # no layer as a whole
+        return kinds, shares
     return [*kinds, *(full for _ in PARTIAL_FRACTIONS), full], [*shares, *PARTIAL_FRACTIONS, 1.0]
 
 

@@ -16,12 +16,14 @@ from advisor.engine.layouts import enumerate_layouts
 from advisor.engine.machine import machine
 from advisor.engine.search import cluster_sizes, is_round, search
 from advisor.engine.specs import (
+    AttentionKernel,
     DeploymentProfile,
     FabricSpec,
     HardwareOption,
     LayoutRequest,
     Pilot,
     Precision,
+    Recipe,
     Recomputation,
     Scenario,
     Target,
@@ -98,6 +100,17 @@ def test_pruned_equals_exhaustive(model, gpu_count):
     if pruned is not None:
         (best,) = pruned.evaluated.time.step_seconds / pruned.candidates.global_batch_size
         assert best == evaluated.time.step_seconds[index] / everything.global_batch_size[index]
+
+
+@pytest.mark.parametrize(("model", "gpu_count"), [(GPT3_175B, 256), (LLAMA3_70B, 32)], ids=["gpt3", "70b"])
+def test_unfused_attention_drops_its_scores_before_whole_layers(model, gpu_count):
+    job = plan(global_batch_size=512, sequence_length=2048, recipe=Recipe.DEEPSPEED, attention=AttentionKernel.EAGER)
+    scenario = Scenario(model=model, plan=job, cluster=cluster(gpu=A100, gpu_count=gpu_count))
+    free = estimate(scenario, calibration=CALIBRATION)
+    for kind in Recomputation:
+        stated = estimate(replace(scenario, layout=LayoutRequest(recomputation=kind)), calibration=CALIBRATION)
+        if stated.memory.fits:
+            assert free.time.tokens_per_second >= stated.time.tokens_per_second, kind
 
 
 @pytest.mark.parametrize("budget", [1e9, 40e9, 70e9])

@@ -122,9 +122,11 @@ def searched(
 
 
 def with_moved_batch(setting: Setting, gpu_count: int) -> Setting:
-    """The same with the batch that `gpu_count` GPUs can share, and a note that says so."""
+    """The same with the batch that `gpu_count` GPUs can share, and a note that says so where it is another one."""
     plan = setting.job.plan
     moved = batch_for_gpus(plan.global_batch_size, gpu_count)
+    if moved == plan.global_batch_size:
+        return setting
     note = batch_moved(asked=plan.global_batch_size, used=moved)
     job = replace(setting.job, plan=replace(plan, global_batch_size=moved))
     return replace(setting, job=job, checked=replace(setting.checked, problems=(*setting.checked.problems, note)))

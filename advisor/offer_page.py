@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from advisor.forms import readable
 from advisor.input_fields import BY_QUERY, CURRENCIES, PROFILES
 from advisor.input_kinds import Text
 from advisor.input_types import InputError
@@ -150,6 +151,11 @@ def _offer_body(cleaned: dict[str, Any], number: int) -> dict[str, Any]:
             node = node.setdefault(parent, {})
         node[key] = text
     return offer
+
+
+def job_of_link(query: Mapping[str, str]) -> dict[str, str]:
+    """The job that a link carries, its numbers as people write them: 72B for 7.2e10."""
+    return {name: readable(BY_QUERY[name][1], query[name]) for name in JOB_NAMES if query.get(name)}
 
 
 def example_offers() -> dict[str, str]:

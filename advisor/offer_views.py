@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
 from advisor.input_types import InputError
-from advisor.offer_page import JOB_NAMES, OfferForm, example_offers
+from advisor.offer_page import OfferForm, example_offers, job_of_link
 from advisor.rival_offer import offers_compare
 from catalog.models import ModelArchitecture
 
@@ -19,7 +19,9 @@ def offers(request: HttpRequest) -> HttpResponse:
     """GET shows the form, with the job of a link; POST answers, so that a rival's text stays out of addresses."""
     presets = list(ModelArchitecture.objects.active().order_by("family", "name").values_list("sku", "name"))
     if request.method != "POST":
-        given = {name: request.GET[name] for name in (*JOB_NAMES, "currency") if request.GET.get(name)}
+        given = job_of_link(request.GET)
+        if request.GET.get("currency"):
+            given["currency"] = request.GET["currency"]
         initial = example_offers() if "example" in request.GET else given
         return render(request, "advisor/offers.html", {"form": OfferForm(initial=initial, presets=presets)})
     form = OfferForm(request.POST, presets=presets)

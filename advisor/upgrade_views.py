@@ -11,6 +11,7 @@ from django.views.decorators.http import require_GET
 
 from advisor.hardware import load_parts
 from advisor.input_types import InputError
+from advisor.offer_page import job_of_link
 from advisor.upgrade import cluster_upgrade
 from advisor.upgrade_page import EXAMPLE, UpgradeForm
 from catalog.models import ModelArchitecture
@@ -23,11 +24,8 @@ def upgrade(request: HttpRequest) -> HttpResponse:
     """The form, and the answer where the address states a present cluster; so it can be shared."""
     presets = list(ModelArchitecture.objects.active().order_by("family", "name").values_list("sku", "name"))
     is_asked = any(name in request.GET for name in _ASKED_BY)
-    form = (
-        UpgradeForm(request.GET, presets=presets)
-        if is_asked
-        else UpgradeForm(initial=request.GET.dict(), presets=presets)
-    )
+    given = request.GET.dict() | job_of_link(request.GET)
+    form = UpgradeForm(given, presets=presets) if is_asked else UpgradeForm(initial=given, presets=presets)
     context: dict[str, Any] = {"form": form, "example_query": urlencode(EXAMPLE), "servers": _servers()}
     if is_asked and form.is_valid() and form.checked is not None:
         try:

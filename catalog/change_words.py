@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
 from catalog.kinds import KINDS_BY_CODE
-from catalog.models import CatalogChange, Part, PriceBook
+from catalog.models import CatalogChange, CloudPrice, Part, PriceBook
 from catalog.presentation import MISSING, figure, label_of, unit_for
 from catalog.revisions import BOOKS, CLOUD
 from catalog.words import word
@@ -21,6 +21,7 @@ from catalog.words import word
 DIGITS = 6
 NEW_ROW_FIELDS = 8  # of an added row the page shows the first ones; the part's own page has all
 UNTOLD = {"file_hash", "id"}
+MODELS_BESIDE_PARTS = {BOOKS: PriceBook, CLOUD: CloudPrice}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +47,7 @@ class ChangedRow:
 def changed_row(
     *, kind: str, key: str, action: str, before: Mapping[str, Any], after: Mapping[str, Any], place: str = ""
 ) -> ChangedRow:
-    model = KINDS_BY_CODE[kind].model if kind in KINDS_BY_CODE else PriceBook if kind == BOOKS else None
+    model = KINDS_BY_CODE[kind].model if kind in KINDS_BY_CODE else MODELS_BESIDE_PARTS.get(kind)
     is_new = not before
     names = in_order(model, (name for name in {**before, **after} if name not in UNTOLD))
     if is_new:
@@ -62,7 +63,7 @@ def changed_row(
     )
     return ChangedRow(
         kind=_kind_title(kind),
-        key=key,
+        key=_key_text(kind, key),
         url=_url(kind, key),
         action=action,
         fields=fields,
@@ -94,6 +95,15 @@ def _kind_title(kind: str) -> str:
     if kind in KINDS_BY_CODE:
         return str(KINDS_BY_CODE[kind].title)
     return {BOOKS: _("Price books"), CLOUD: _("Cloud prices")}.get(kind, kind)
+
+
+def _key_text(kind: str, key: str) -> str:
+    """A part's key is its SKU; a cloud price has none and is named by what tells it from the others."""
+    if kind != CLOUD:
+        return key
+    *names, is_newest_only = key.split("/")
+    chosen = [_("newest prices only")] if is_newest_only == str(True) else []
+    return " · ".join([*(word(name) for name in names), *chosen])
 
 
 def _url(kind: str, key: str) -> str:

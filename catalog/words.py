@@ -88,6 +88,7 @@ WORDS: dict[str, str | Promise] = {
     "virtualized": _("virtualized"),
     "unknown": pgettext_lazy("deployment", "not stated"),
     "on_demand": _("on demand"),
+    "gpu_hour": _("GPU-hour"),
     "1m": _("1 month"),
     "1y": _("1 year"),
     "3y": _("3 years"),
@@ -103,6 +104,8 @@ WORDS: dict[str, str | Promise] = {
     "derived": _("derived"),
     "typical": _("planning value"),
     "typical class": _("planning class"),
+    # why a revision was made, where no person gave a reason
+    "load_catalog": _("loaded from the catalogue's files"),
 }
 
 

@@ -10,6 +10,8 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from catalog.words import word
+
 
 class CatalogRevision(models.Model):
     """A state of the catalogue, named by the hash of its content; the newest row is the present one."""
@@ -31,6 +33,10 @@ class CatalogRevision(models.Model):
 
     def get_absolute_url(self) -> str:
         return reverse("catalog:revision", args=[self.pk])
+
+    @property
+    def reason_text(self) -> str:
+        return word(self.reason)
 
 
 class RecordedRow(models.Model):

@@ -127,6 +127,12 @@ class TestConditions:
         assert answer["deployment_comparison"] is None
         assert [item["code"] for item in answer["problems"]] == ["relax_deadline"]
 
+    def test_a_batch_that_stays_is_not_said_to_move(self):
+        held = {"training": {"tokens": "100T"}, "hardware": {"gpus": ["nvidia-h20-96gb"], "gpu_count": 8}}
+        answer = _answer(model={"parameters": "1T"}, **held)
+        assert answer["recommended"] is None
+        assert "batch_moved" not in [problem["code"] for problem in answer["problems"]]
+
     def test_a_budget_below_every_run_names_the_cheapest(self):
         answer = _answer(target={"budget": {"amount": "1000", "currency": "CNY"}}, hardware={"gpus": GPUS[:1]})
         assert answer["recommended"] is None

@@ -22,6 +22,14 @@ class TestOffers:
         assert 'value="70B"' in content
         assert 'value="1.4T"' in content
 
+    @pytest.mark.parametrize(
+        "path", ["/offers?", "/upgrade?", "/upgrade?present_gpu=nvidia-h100-sxm5-80gb&present_gpu_count=64&"]
+    )
+    def test_the_job_of_a_canonical_link_is_written_as_people_write_it(self, path: str) -> None:
+        content = Client().get(f"{path}parameters=7.2e10&tokens=5e10").content.decode()
+        assert 'name="parameters" value="72B"' in content
+        assert 'name="tokens" value="50B"' in content
+
     @pytest.mark.parametrize("lang", ["en", "zh-Hans"])
     def test_two_pasted_offers_are_answered_beside_ours(self, lang: str) -> None:
         response = post("/offers", example_offers(), lang)

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils.html import escape
 
 from catalog.kinds import KINDS, Kind
-from catalog.models import Gpu, PriceBook, Ssd
+from catalog.models import CatalogChange, Gpu, PriceBook, Ssd
 from tests.catalog.test_api import add_drives
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("catalog")]
@@ -157,3 +157,24 @@ def test_five_thousand_parts_take_the_same_queries(visitor: Client) -> None:
     with CaptureQueriesContext(connection) as many:
         page(visitor, "ssds/?page=50")
     assert len(many) == len(few) <= QUERY_LIMIT
+
+
+@pytest.mark.parametrize(
+    ("language", "told", "reason"),
+    [
+        (
+            "en",
+            ("on demand · CNY · newest prices only", "Lowest", "GPU-hour"),
+            "loaded from the catalogue&#x27;s files",
+        ),
+        ("zh-Hans", ("按需 · CNY · 仅最新价格", "最低", "卡时"), "由目录文件载入"),
+    ],
+)
+def test_a_revision_tells_cloud_prices_and_its_reason_in_words(
+    language: str, told: tuple[str, ...], reason: str
+) -> None:
+    change = CatalogChange.objects.filter(kind="cloud-prices", key__endswith="/on_demand/CNY/True").earliest("pk")
+    text = page(Client(headers={"accept-language": language}), f"revisions/{change.revision_id}/")
+    assert [words for words in told if words not in text] == []
+    assert reason in text
+    assert not any(raw in text for raw in ("as_of_from", "on_demand", "load_catalog"))

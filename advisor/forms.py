@@ -165,11 +165,11 @@ def _with_defaults(submitted: QueryDict) -> QueryDict:
     """What the fields show: the text as typed, the default where nothing was, and 70B for a link's 7e10."""
     shown = submitted.copy()
     for name, (_pointer, row) in BY_QUERY.items():
-        text = (submitted.get(name) or "").strip()
-        if not text and row.default not in (None, False):
+        typed = submitted.get(name) or ""
+        if not typed.strip() and row.default not in (None, False):
             shown[name] = str(row.default)
-        elif text:
-            shown[name] = readable(row, submitted[name])
+        elif typed.strip():
+            shown[name] = readable(row, typed)
     return shown
 
 

@@ -80,7 +80,7 @@ def result_context(
         "compare_url": f"{reverse('advisor:compare')}?{query}",
         "canonical_url": sizing_url,
         "api_url": _api_url(origin, query),
-        "quote_links": quote_links(query) if best else [],
+        "quote_links": quote_links(pinned_query(query, best)) if best else [],
         "share_url": share_url,
         "recent_title": _recent_title(checked, answer),
         "mail_url": _mail_url(share_url, answer),
@@ -245,6 +245,12 @@ def _more_links(query: str) -> list[dict[str, str]]:
     ]
     found = [{"url": _optional(name, query), "title": title, "label": label} for name, title, label in pages]
     return [link for link in found if link["url"]]
+
+
+def pinned_query(query: str, best: Mapping[str, Any]) -> str:
+    """The case with the cluster that its answer shows: what is cheapest to buy may be another than to rent."""
+    rest = [pair for pair in parse_qsl(query) if pair[0] not in {"gpu", "gpu_count"}]
+    return urlencode(sorted([*rest, ("gpu", best["gpu"]), ("gpu_count", str(best["gpu_count"]))]))
 
 
 def quote_links(query: str, *, scenario: str = "") -> list[dict[str, str]]:

@@ -366,6 +366,18 @@ def test_quotes_are_linked_for_both_bases_with_the_case(client: Client, catalog:
     assert all(parse_qs(urlsplit(link).query)["parameters"] == ["7e9"] for link in links)
 
 
+def test_a_quote_is_of_the_cluster_that_the_answer_shows(client: Client, catalog: None) -> None:
+    """Buying alone may ask for other hardware than renting: the links name what was answered."""
+    client.force_login(alice())
+    page = Page(get(client, **case()))
+    links = [a["href"] for a in page.all("a") if a.get("href", "").startswith("/quotes/new")]
+    answer = client.get("/result.json", case()).json()["recommended"]
+    named = [parse_qs(urlsplit(link).query) for link in links]
+    assert [(query["gpu"], query["gpu_count"]) for query in named] == [
+        ([answer["gpu"]], [str(answer["gpu_count"])])
+    ] * 2
+
+
 def test_navigation_shows_quotes_to_staff_only(client: Client, catalog: None) -> None:
     def sections() -> list[str]:
         return [a["href"] for a in Page(get(client)).all("a") if a.get("href", "").startswith("/quotes/")]

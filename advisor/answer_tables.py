@@ -230,7 +230,7 @@ def _step(best: Mapping[str, Any]) -> AnswerTable:
             if time.get(f"{code}_seconds") is not None
         ]
         rows.append((_("Step"), number(time["step_seconds"]), figures.format_duration(time["step_seconds"])))
-    return _parts("step", _("Optimizer step"), _("Seconds"), rows)
+    return _parts("step", _("Step time"), _("Seconds"), rows)
 
 
 def _parts(code: str, title: str, unit: str, rows: Sequence[tuple[str, str, str]]) -> AnswerTable:

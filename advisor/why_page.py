@@ -15,6 +15,8 @@ from catalog.money import format_money
 MAX_REASONS = 3
 # others that the table shows at least; GPUs that fell out fill it up, those that came nearest first
 MIN_OTHERS = 6
+# share of the memory from which a fit is called narrow: 5 % are less than the error of many a memory estimate
+FULL = 0.95
 NEAREST_CODES = ("dearer", "slower", "no_price", "does_not_meet_deadline", "does_not_fit")
 
 
@@ -99,7 +101,13 @@ def _fit_reason(best: Mapping[str, Any]) -> Reason | None:
     }
     if not time["mfu"]:
         return Reason(text=_("It fits: %(used)s of %(available)s on each GPU.") % words, anchor="total_bytes")
-    text = _("It fits and works well: %(used)s of %(available)s on each GPU, at an MFU of %(mfu)s.")
+    if memory["total_bytes"] > FULL * memory["available_bytes"]:
+        text = _(
+            "It fits, with little to spare: %(used)s of %(available)s on each GPU, at an MFU of %(mfu)s. Should the "
+            "first steps run out of memory, recompute more or take a smaller micro-batch."
+        )
+    else:
+        text = _("It fits and works well: %(used)s of %(available)s on each GPU, at an MFU of %(mfu)s.")
     return Reason(text=text % words, anchor="mfu")
 
 

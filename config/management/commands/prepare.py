@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management import BaseCommand, CommandParser, call_command
+from django.utils import translation
 
 from advisor.validation_page import validation
 from config.static_files import collect_if_changed
@@ -22,7 +23,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, no_demo: bool = False, **options: Any) -> None:
         call_command("migrate", verbosity=0, interactive=False)
         report = io.StringIO()
-        call_command("load_catalog", stdout=report)
+        with translation.override("en"):  # as the rest of what the set-up prints
+            call_command("load_catalog", stdout=report)
         self.stdout.write(report.getvalue().strip().rpartition("\n")[2])  # its last line: the revision, new or not
         if not settings.DEBUG and collect_if_changed():
             self.stdout.write("static files packed")

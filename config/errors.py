@@ -7,6 +7,7 @@ from http import HTTPStatus
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
+from django.templatetags.static import static
 from django.utils.translation import gettext as _
 
 from config.api_errors import problem_json
@@ -74,5 +75,14 @@ def plain_page(request: HttpRequest, status: int, title: str, advice: str) -> Ht
         "advice": advice,
         "request_id": getattr(request, "request_id", ""),
         "html_lang": "zh-Hans" if is_chinese else "en",
+        "stylesheets": _stylesheets(),
     }
     return HttpResponse(render_to_string("error_plain.html", context), status=status)
+
+
+def _stylesheets() -> list[str]:
+    """The site's look, unless its files are what is broken: this page must come out in any case."""
+    try:
+        return [static(f"css/{name}.css") for name in ("tokens", "base", "layout")]
+    except ValueError:  # not in the manifest
+        return []

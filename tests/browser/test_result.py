@@ -144,3 +144,17 @@ def test_first_paint_and_first_press_are_quick(page: Page) -> None:
         seen.append(page.evaluate("window.seen"))
     assert 0 < min(visit["paint"] for visit in seen) <= 1000
     assert 0 < min(visit["press"] for visit in seen) <= 200
+
+
+@pytest.mark.parametrize("chosen", ["system", "dark"])
+def test_paper_has_the_light_colours_whatever_the_screen_has(page: Page, chosen: str) -> None:
+    page.emulate_media(color_scheme="dark")
+    page.goto(f"{CASE}&lang=en")
+    page.locator(f".theme-switch button[value={chosen}]").click()
+    colour = "getComputedStyle(document.body).color"
+    on_screen = page.evaluate(colour)
+    page.emulate_media(media="print", color_scheme="dark")
+    on_paper = page.evaluate(colour)
+    page.emulate_media(media="screen", color_scheme="light")
+    page.locator(".theme-switch button[value=light]").click()
+    assert on_screen != on_paper == page.evaluate(colour)

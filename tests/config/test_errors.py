@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from typing import Any
 
 import pytest
@@ -79,6 +80,21 @@ def test_a_page_answers_people(faulty: Client, name: str, status: int, code: str
     assert response.text.count("<h1") == 1
     assert response["X-Request-Id"] in response.text
     assert "inside" not in response.text
+
+
+def test_a_page_of_a_failure_wears_the_site_s_look_and_does_without(
+    faulty: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert re.findall(r'href="/static/css/(\w+)', faulty.get("/fail").text) == ["tokens", "base", "layout"]
+
+    def broken(_path: str) -> str:
+        raise ValueError("Missing staticfiles manifest entry")
+
+    monkeypatch.setattr("config.errors.static", broken)
+    response = faulty.get("/fail")
+    assert response.status_code == 500
+    assert response.text.count("<h1") == 1
+    assert "/static/" not in response.text
 
 
 def test_the_detail_follows_the_language_and_the_code_does_not(faulty: Client) -> None:

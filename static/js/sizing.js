@@ -54,7 +54,7 @@
     } else if (hasDraft && !form.querySelector(".job__config [aria-invalid]")) {
       event.stopPropagation();
       event.preventDefault();
-      form.requestSubmit(reader);
+      setTimeout(() => form.requestSubmit(reader)); // a form does not submit while it is asked whether it may
     }
   }, true);
 

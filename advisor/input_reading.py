@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
@@ -90,12 +91,16 @@ def _quantity(row: InputField, raw: Any) -> Quantity:
     return Quantity(value)
 
 
+# digits in any grouping and a power of ten, as links write large numbers (1e3), but no unit
+BARE_NUMBER = re.compile(r"[+-]?[0-9][0-9.,_'\s]*(?:[eE][+-]?[0-9]+)?")
+
+
 def _written_quantity(row: InputField, raw: str) -> Quantity:
     """Text by the grammar; without a unit it means the unit of the API, as a bare number does."""
     text = raw.strip()
     if row.kind is FieldKind.FRACTION and text.endswith(("%", "％")):
         return _parsed(text[:-1], row.quantity, divisor=Decimal(100))
-    if row.scale != 1 and re.fullmatch(r"[0-9.,\s]+", text):
+    if row.scale != 1 and BARE_NUMBER.fullmatch(unicodedata.normalize("NFKC", text)):
         return _parsed(text, Kind.NUMBER, divisor=Decimal(1))
     return _parsed(text, row.quantity, divisor=row.scale)
 

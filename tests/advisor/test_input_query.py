@@ -104,6 +104,13 @@ class TestLinks:
             "&tokens=1.4e12&v=1"
         )
 
+    @pytest.mark.parametrize("kilowatts", [1, 999, 1000, "2 MW", 20_000])
+    def test_the_power_of_a_site_survives_its_link(self, kilowatts):
+        body = {"model": {"parameters": "7B"}, "site": {"max_it_kilowatts": kilowatts}}
+        watts = 2_000_000 if kilowatts == "2 MW" else kilowatts * 1000
+        again = body_from_query(QueryDict(query_from_body(body)))
+        assert parse_recommendation_request(again).max_it_watts == watts
+
     @settings(max_examples=300, deadline=None)
     @given(linkable_bodies())
     def test_there_and_back(self, body):

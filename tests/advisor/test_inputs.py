@@ -197,13 +197,25 @@ class TestAccepted:
         assert parse_estimate_request(body).deployment.throughput_loss_fraction == 0.2
 
     @pytest.mark.parametrize(
-        ("written", "days"), [(30, 30), ("30", 30), ("6w", 42), ("3 months", 91.3125), ("12h", 0.5), ("2 天", 2)]
+        ("written", "days"),
+        [(30, 30), ("30", 30), ("6w", 42), ("3 months", 91.3125), ("12h", 0.5), ("2 天", 2), ("1e2", 100)],
     )
     def test_a_deadline_in_several_units(self, written, days):
         body = with_value(RECOMMENDATION_EXAMPLE, "/target/deadline_days", written)
         assert parse_recommendation_request(body).deadline_seconds == days * 86_400
 
-    @pytest.mark.parametrize(("written", "watts"), [(200, 200_000), ("200", 200_000), ("0.2 MW", 200_000)])
+    @pytest.mark.parametrize(
+        ("written", "watts"),
+        [
+            (200, 200_000),
+            ("200", 200_000),
+            ("0.2 MW", 200_000),
+            (1000, 1_000_000),
+            ("1e3", 1_000_000),
+            ("1,000", 1_000_000),
+            ("２００", 200_000),
+        ],
+    )
     def test_power_of_the_site(self, written, watts):
         body = with_value(RECOMMENDATION_EXAMPLE, "/site/max_it_kilowatts", written)
         assert parse_recommendation_request(body).max_it_watts == watts

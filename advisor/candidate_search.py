@@ -15,7 +15,7 @@ from advisor.engine.layouts import batch_for_gpus
 from advisor.engine.problems import batch_moved
 from advisor.engine.search import search
 from advisor.engine.search_types import SearchResult
-from advisor.engine.specs import Assumption, Candidate, HardwareOption, Origin, Target
+from advisor.engine.specs import Assumption, Candidate, HardwareOption, Origin, Target, TrainingPlan
 from advisor.engine.units import SECONDS_PER_DAY, SECONDS_PER_HOUR
 from advisor.estimate_answer import finite
 from advisor.explain import (
@@ -130,6 +130,21 @@ def with_moved_batch(setting: Setting, gpu_count: int) -> Setting:
     note = batch_moved(asked=plan.global_batch_size, used=moved)
     job = replace(setting.job, plan=replace(plan, global_batch_size=moved))
     return replace(setting, job=job, checked=replace(setting.checked, problems=(*setting.checked.problems, note)))
+
+
+def shares_no_batch(result: SearchResult, plan: TrainingPlan) -> bool:
+    """Whether no layout of the stated GPUs took the batch as it is."""
+    if result.recommended is None:
+        return result.evaluated_layout_count == 0
+    return result.recommended.estimate.global_batch_size != plan.global_batch_size
+
+
+def is_faster(result: SearchResult, other: SearchResult) -> bool:
+    """Whether it recommends something where the other does not, or more tokens a second."""
+    if result.recommended is None or other.recommended is None:
+        return other.recommended is None
+    ours, theirs = (best.estimate.time.tokens_per_second for best in (result.recommended, other.recommended))
+    return ours > theirs
 
 
 def search_target(checked: CheckedRecommendation, job: Job) -> Target:

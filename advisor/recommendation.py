@@ -22,9 +22,11 @@ from advisor.candidate_search import (
     Hardware,
     all_candidates,
     cost_currency,
+    is_faster,
     search_target,
     searched,
     searched_hardware,
+    shares_no_batch,
     with_moved_batch,
 )
 from advisor.configuration import Configured, Market, Setting, configured
@@ -66,10 +68,12 @@ def recommendation(
     hardware = searched_hardware(setting)
     target = search_target(checked, job)
     result, outside = searched(setting, hardware.options, target)
-    if target.gpu_count is not None and result.evaluated_layout_count == 0:  # so many GPUs share no such batch
-        setting = with_moved_batch(setting, target.gpu_count)
-        job, checked = setting.job, setting.checked
-        result, outside = searched(setting, hardware.options, target)
+    if target.gpu_count is not None and shares_no_batch(result, job.plan):
+        moved = with_moved_batch(setting, target.gpu_count)
+        other, other_outside = searched(moved, hardware.options, target)
+        if is_faster(other, result):
+            setting, result, outside = moved, other, other_outside
+            job, checked = setting.job, setting.checked
     if result.recommended is None and checked.deadline_seconds is None and target.deadline_seconds is not None:
         fastest = _fastest_seconds(result)
         if fastest is not None:  # nothing is that fast: what comes within a quarter of the fastest

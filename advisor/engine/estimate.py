@@ -17,7 +17,7 @@ from advisor.engine.layouts import batch_for_gpus, enumerate_layouts, micro_batc
 from advisor.engine.machine import Machine, domain_size, machine
 from advisor.engine.memory import reserved_factor
 from advisor.engine.pilot import pilot_rescaling
-from advisor.engine.problems import batch_moved, find_problems, schedule_checks
+from advisor.engine.problems import batch_moved, find_problems, no_admissible_layout, schedule_checks
 from advisor.engine.specs import (
     Assumption,
     ClusterSpec,
@@ -153,6 +153,19 @@ class Settled:
     index: int
     rates: Machine
     layout_count: int
+    budget_bytes: float
+
+    @property
+    def global_batch_size(self) -> int:
+        return int(self.candidates.global_batch_size[self.index])
+
+    @property
+    def preference(self) -> tuple[bool, float]:
+        """Less is better: what fits before what does not, then the time a sequence, or the bytes needed."""
+        total = float(self.evaluated.memory.total_bytes[self.index])
+        if total > self.budget_bytes:
+            return True, total
+        return False, float(self.evaluated.time.step_seconds[self.index]) / self.global_batch_size
 
 
 def settle(scenario: Scenario, work: Workload, calibration: Calibration) -> Settled | None:
@@ -181,7 +194,14 @@ def settle(scenario: Scenario, work: Workload, calibration: Calibration) -> Sett
     else:
         best, evaluated = best_candidate(work, plan, candidates, rates, calibration, budget)
         candidates, index = candidates.take(slice(best, best + 1)), 0
-    return Settled(candidates=candidates, evaluated=evaluated, index=index, rates=rates, layout_count=layout_count)
+    return Settled(
+        candidates=candidates,
+        evaluated=evaluated,
+        index=index,
+        rates=rates,
+        layout_count=layout_count,
+        budget_bytes=budget,
+    )
 
 
 def _fastest_open(
@@ -202,6 +222,7 @@ def _fastest_open(
         index=0,
         rates=rates,
         layout_count=best.layout_count,
+        budget_bytes=budget,
     )
 
 
@@ -228,19 +249,14 @@ def estimate(scenario: Scenario, *, calibration: Calibration) -> Estimate:
         cluster = replace(cluster, gpu_count=smallest)
         scenario = replace(scenario, cluster=cluster)
     settled = settle(scenario, work, calibration)
-    if settled is None and not is_fully_stated(request):
+    if not is_fully_stated(request) and (settled is None or settled.global_batch_size != plan.global_batch_size):
+        # no layout shares the batch as it is; those that share it nearly may be few and slow (61 servers: 17 replicas)
         moved = batch_for_gpus(plan.global_batch_size, cluster.gpu_count)
-        settled = settle(replace(scenario, plan=replace(plan, global_batch_size=moved)), work, calibration)
+        other = settle(replace(scenario, plan=replace(plan, global_batch_size=moved)), work, calibration)
+        if settled is None or (other is not None and other.preference < settled.preference):
+            settled = other
     if settled is None:
-        raise ScenarioError(
-            (
-                Problem(
-                    field="/layout",
-                    code="no_admissible_layout",
-                    params={"gpu_count": cluster.gpu_count, "global_batch_size": plan.global_batch_size},
-                ),
-            )
-        )
+        raise ScenarioError((no_admissible_layout(cluster.gpu_count, plan.global_batch_size),))
     answer = assemble(scenario, work, settled.candidates, settled.evaluated, settled.index, settled.rates, calibration)
     return replace(answer, evaluated_layout_count=settled.layout_count)
 

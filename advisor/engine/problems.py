@@ -29,6 +29,12 @@ def batch_moved(*, asked: int, used: int) -> Problem:
     return Problem(field=field, code="batch_moved", params={"asked": asked, "used": used}, severity="note")
 
 
+def no_admissible_layout(gpu_count: int, global_batch_size: int) -> Problem:
+    """Nothing that the request leaves open divides the GPUs and the batch."""
+    params: dict[str, float | int | str | None] = {"gpu_count": gpu_count, "global_batch_size": global_batch_size}
+    return Problem(field="/layout", code="no_admissible_layout", params=params)
+
+
 def schedule_checks(model: ModelSpec, layout: Layout, micro_batch_count: int) -> list[Problem]:
     """What Megatron-LM's interleaved schedule asks of a layout (arXiv:2104.04473, section 2.2) and does not get.
 

@@ -253,3 +253,14 @@ def test_recomputed_parts_are_echoed_or_refused_by_name(client, catalog):
     (fault,) = answer(["mlp", "moe", "mla_up_proj"])["errors"]
     assert (fault["pointer"], fault["code"]) == ("/layout/recomputed_parts", "parts_not_in_model")
     assert fault["params"] == {"parts": "moe, mla_up_proj"}
+
+
+def test_more_servers_are_not_slower_for_the_batch(client, catalog):
+    rates = []
+    for server_count in range(56, 65):
+        cluster = {"gpu": "nvidia-h100-sxm5-80gb", "gpu_count": 8 * server_count}
+        training = {"tokens": "100B", "global_batch_size": 1024}
+        body = {"model": {"parameters": "7B"}, "training": training, "cluster": cluster}
+        answer = client.post("/api/v1/estimates", body, content_type="application/json").json()
+        rates.append(answer["time"]["tokens_per_second"])
+    assert rates == sorted(rates)

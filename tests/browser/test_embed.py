@@ -49,8 +49,14 @@ def test_two_sizers_on_a_foreign_page_fit_their_content_and_set_no_cookie(page: 
         expect(frame.locator("[data-result]")).to_contain_text(gpu, timeout=PATIENCE)
         expect(frame.locator("html")).to_have_attribute("lang", "en")
         expect(frame.locator("html")).to_have_attribute("data-theme", theme)
-        inside = frame.locator("body").evaluate("node => Math.ceil(node.getBoundingClientRect().height)")
-        expect(holder).to_have_css("height", f"{inside}px")
+        # the frame is measured again when its styles have come: asked until both agree, for a limited time
+        for _attempt in range(50):
+            inside = frame.locator("body").evaluate("node => Math.ceil(node.getBoundingClientRect().height)")
+            outside = holder.evaluate("node => getComputedStyle(node).height")
+            if outside == f"{inside}px":
+                break
+            page.wait_for_timeout(100)
+        assert outside == f"{inside}px"
     assert page.context.cookies() == []
 
 

@@ -146,3 +146,11 @@ def test_po_files_are_read_with_continuation_plural_and_fuzzy_marks() -> None:
     first, second = po_entries(text)
     assert (first.msgid, first.translations, first.is_fuzzy) == ("a", {0: "x"}, True)
     assert (second.key, second.plural, second.translations) == ("one", "many", {0: "y"})
+
+
+def test_chinese_stands_apart_from_letters_and_digits(translated: dict[str, Entry]) -> None:
+    """One way everywhere: a space between hanzi and Latin letters or digits; placeholders are judged by their users."""
+    joined = re.compile(r"[\u4e00-\u9fff][A-Za-z0-9]|[A-Za-z0-9][\u4e00-\u9fff]")
+    texts = [text for entry in translated.values() for text in entry.translations.values()]
+    tight = [text for text in texts if joined.search(re.sub(r"%\(\w+\)[sd]|%[sd]", "·", text))]
+    assert not tight, "without a space:\n" + "\n".join(tight)

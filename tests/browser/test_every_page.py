@@ -93,7 +93,7 @@ BEHIND_LOGIN = {
 # steps that only a POST takes, files, and what programs read
 NO_PAGE = {
     *("advisor:download", "advisor:embed-loader", "advisor:favicon", "advisor:theme", "healthz", "readyz", "logout"),
-    *("advisor:oembed", "advisor:share-qr", "advisor:scenario-changes"),
+    *("advisor:oembed", "advisor:share-qr", "advisor:scenario-changes", "advisor:model-config"),
     *("advisor:scenario-save", "advisor:scenario-step", "catalog:workbook", "token-revoke", "mail-retry"),
     *(
         f"catalog:{name}-{suffix}"

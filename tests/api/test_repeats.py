@@ -108,7 +108,8 @@ def test_a_database_that_is_down_is_said_in_the_words_of_the_api(ask, monkeypatc
         raise OperationalError("connection to server at 10.0.0.1 failed")
 
     cache.delete("api:catalog-revision")
-    monkeypatch.setattr("advisor.api.repeats.current_revision", refuse)
+    for asks in ("advisor.api.repeats", "advisor.hardware"):
+        monkeypatch.setattr(f"{asks}.current_revision", refuse)
     response, _is_fresh = ask(path, body)
     assert (response.status_code, response.json()["code"]) == (503, "database_unavailable")
 

@@ -8,10 +8,12 @@ from typing import Any
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from config.errors import plain_page
 from config.visitors import Counter, client_address
+from quotes.access import may_open_desk
 
 ATTEMPT_LIMIT = 10
 LOCK_SECONDS = 300
@@ -25,6 +27,10 @@ def who_tries(request: HttpRequest) -> str:
 
 class Login(LoginView):
     redirect_authenticated_user = True
+
+    def get_default_redirect_url(self) -> str:
+        """The quotes for whom they are open; editors of the catalogue begin there."""
+        return super().get_default_redirect_url() if may_open_desk(self.request.user) else reverse("catalog:index")
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if ATTEMPTS.count(who_tries(request)) < ATTEMPT_LIMIT:

@@ -24,6 +24,11 @@ def test_staff_log_in_and_out(client: Client) -> None:
     assert "_auth_user_id" not in client.session
 
 
+def test_an_editor_of_the_catalogue_begins_there(client: Client) -> None:
+    factories.staff("erin", "catalog_editor")
+    assert log_in(client, "erin", factories.PASSWORD)["Location"] == "/catalog/"
+
+
 def test_guessing_is_stopped_even_with_the_right_password_at_last(client: Client) -> None:
     factories.alice()
     for _attempt in range(ATTEMPT_LIMIT):
